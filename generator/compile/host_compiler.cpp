@@ -1,0 +1,110 @@
+#include "generator/compile/host_compiler.h"
+
+#include <clang/CodeGen/CodeGenAction.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <fmt/format.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/VirtualFileSystem.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "generator/compile/link_shared.h"
+#include "generator/first_error.h"
+#include "runtime/base/error.h"
+
+namespace cerar::generator {
+namespace {
+
+constexpr const char* kMainFile = "/kernels.cc";
+
+llvm::Triple host_triple() {
+  // Without the operating system's version or the vendor, so that both stay out of the output.
+  llvm::Triple machine(llvm::sys::getDefaultTargetTriple());
+  return llvm::Triple(machine.getArchName(), "unknown", "linux", "gnu");
+}
+
+/// Name of the target for Clang's -target-cpu.
+std::string cpu_of(const std::string& target, const llvm::Triple& triple) {
+  if (triple.getArch() == llvm::Triple::x86_64 && (target == "x86-64-v3" || target == "x86-64"))
+    return target;
+  if (triple.getArch() != llvm::Triple::x86_64 && target == "generic-" + triple.getArchName().str())
+    return "generic";
+  throw Error(ErrorCode::unsupported,
+              fmt::format("host kernels for {} cannot be built on {}; this machine builds {}.", target,
+                          triple.getArchName().str(), host_target()));
+}
+
+std::vector<std::string> frontend_arguments(const llvm::Triple& triple, const std::string& cpu,
+                                            bool assembly) {
+  return {"-triple", triple.str(), "-target-cpu", cpu, "-x", "c++", "-std=c++17",
+          assembly ? "-S" : "-emit-obj", "-O3", "-vectorize-loops", "-vectorize-slp",
+          // Every step rounds once, as on the GPU. Without -fmath-errno the fma becomes an instruction.
+          "-ffp-contract=off",
+          // No standard library; loops must not turn into calls of it.
+          "-ffreestanding", "-nostdsysteminc", "-nobuiltininc", "-mrelocation-model", "pic", "-pic-level",
+          "2", "-fvisibility=hidden",
+          // No note of the compiler and of the directory.
+          "-Qn", "-fdebug-compilation-dir=.", "-main-file-name", "kernels.cc", kMainFile};
+}
+
+std::string run_clang(const std::string& source, const std::string& target, bool assembly) {
+  static std::once_flag initialised;
+  std::call_once(initialised, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+  });
+  const llvm::Triple triple = host_triple();
+  const std::vector<std::string> arguments = frontend_arguments(triple, cpu_of(target, triple), assembly);
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+
+  FirstError errors;
+  clang::CompilerInstance compiler;
+  compiler.createDiagnostics(&errors, /*ShouldOwnClient=*/false);
+  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers,
+                                                 compiler.getDiagnostics()))
+    throw Error(ErrorCode::internal, "Clang refuses the host compiler's arguments: " + errors.message + ".");
+  auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+  files->addFile(kMainFile, 0, llvm::MemoryBuffer::getMemBuffer(source, kMainFile));
+  compiler.createFileManager(files);
+  llvm::SmallVector<char, 0> output;
+  compiler.setOutputStream(std::make_unique<llvm::raw_svector_ostream>(output));
+
+  std::unique_ptr<clang::CodeGenAction> action;
+  if (assembly)
+    action = std::make_unique<clang::EmitAssemblyAction>();
+  else
+    action = std::make_unique<clang::EmitObjAction>();
+  const bool compiled = compiler.ExecuteAction(*action);
+  if (!compiled || !errors.message.empty())
+    throw Error(ErrorCode::invalid_plan,
+                fmt::format("kernels do not compile for {}; Clang says: {}.", target, errors.message));
+  return std::string(output.begin(), output.end());
+}
+
+}  // namespace
+
+std::string host_target() {
+  const llvm::Triple triple = host_triple();
+  if (triple.getArch() != llvm::Triple::x86_64) return "generic-" + triple.getArchName().str();
+  const auto features = llvm::sys::getHostCPUFeatures();
+  for (const char* needed : {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"})
+    if (!features.lookup(needed)) return "x86-64";
+  return "x86-64-v3";
+}
+
+std::string compile_host(const std::string& source, const std::string& target) {
+  return link_shared(run_clang(source, target, /*assembly=*/false));
+}
+
+std::string compile_host_assembly(const std::string& source, const std::string& target) {
+  return run_clang(source, target, /*assembly=*/true);
+}
+
+}  // namespace cerar::generator

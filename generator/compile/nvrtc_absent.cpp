@@ -1,0 +1,24 @@
+// Stands in for nvrtc_compiler.cpp in builds without a CUDA toolkit.
+#include "generator/compile/nvrtc_compiler.h"
+#include "runtime/base/error.h"
+
+namespace cerar::generator {
+namespace {
+
+[[noreturn]] void refuse(const std::string& architecture) {
+  throw Error(ErrorCode::unsupported, "this build of CERAR has no NVRTC and cannot compile for " +
+                                          architecture +
+                                          "; configure it with CERAR_WITH_NVRTC=ON and a CUDA toolkit.");
+}
+
+}  // namespace
+
+bool nvrtc_available() { return false; }
+
+std::vector<std::string> supported_architectures() { return {}; }
+
+Cubin compile_cubin(const std::string&, const std::string& architecture) { refuse(architecture); }
+
+std::string compile_ptx(const std::string&, const std::string& architecture) { refuse(architecture); }
+
+}  // namespace cerar::generator

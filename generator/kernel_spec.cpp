@@ -1,0 +1,119 @@
+#include "generator/kernel_spec.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/error.h"
+
+namespace cerar::generator {
+namespace {
+
+std::string prefix_of(std::string_view name) {
+  std::string prefix(name);
+  for (char& c : prefix) {
+    const bool keeps = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    if (!keeps) c = '_';
+  }
+  return prefix;
+}
+
+class TableReader {
+ public:
+  explicit TableReader(const runtime::Variant& variant) : variant_(variant) {}
+
+  FloatTable table(std::string_view name, const std::vector<float>& values,
+                   std::vector<int> dimensions) const {
+    require_size(name, values.size(), dimensions);
+    return {std::move(dimensions), values};
+  }
+
+  void require_size(std::string_view name, std::size_t found, const std::vector<int>& dimensions) const {
+    std::size_t expected = 1;
+    for (const int dimension : dimensions) expected *= static_cast<std::size_t>(dimension);
+    if (found != expected)
+      throw Error(
+          ErrorCode::invalid_plan,
+          fmt::format("table {} of variant {} holds {} numbers, but its shape needs {}; design it again.",
+                      name, variant_.name, found, expected));
+  }
+
+ private:
+  const runtime::Variant& variant_;
+};
+
+FloatTable encode_table(const runtime::Shape& shape, const std::vector<double>& beta) {
+  FloatTable table{{shape.workers, shape.terms + 1, shape.terms}, {}};
+  const auto terms = static_cast<std::size_t>(shape.terms);
+  for (int phase = 0; phase < shape.workers; ++phase) {
+    const int visits = runtime::visit_count(shape, phase);
+    for (int number = 0; number <= shape.terms; ++number) {
+      const int now = runtime::visit_time(shape, phase, number), before = now - shape.workers;
+      for (std::size_t k = 0; k < terms; ++k) {
+        double increment = 0;
+        if (number < visits) {
+          increment = beta[static_cast<std::size_t>(now - 1) * terms + k];
+          if (before > 0) increment -= beta[static_cast<std::size_t>(before - 1) * terms + k];
+        }
+        table.values.push_back(static_cast<float>(increment));
+      }
+    }
+  }
+  return table;
+}
+
+void add_plain(KernelSpec& spec, const runtime::Variant& variant, const runtime::PlainTables& tables) {
+  const runtime::Shape& shape = variant.shape;
+  if (shape.chains > 1)
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format(
+            "variant {} needs plain messages with {} chains per class, for which there are no kernels;"
+            " choose components that are a multiple of the {} workers.",
+            variant.name, shape.chains, shape.workers));
+  const TableReader reader(variant);
+  reader.require_size("beta", tables.beta.size(), {shape.chains, shape.visits, shape.terms});
+  spec.parameters["kWorkers"] = shape.workers;
+  spec.parameters["kTerms"] = shape.terms;
+  spec.parameters["kEncode"] = encode_table(shape, tables.beta);
+  spec.parameters["kDecode"] =
+      reader.table("decode", tables.decode, {shape.workers, shape.terms, shape.terms});
+}
+
+void add_differential(KernelSpec& spec, const runtime::Variant& variant,
+                      const runtime::DifferentialTables& tables) {
+  if (!(tables.epsilon > 0) || !std::isfinite(1.0 / tables.epsilon))
+    throw Error(ErrorCode::invalid_plan,
+                fmt::format("epsilon of variant {} is {}; differential messages need a positive drift.",
+                            variant.name, tables.epsilon));
+  const TableReader reader(variant);
+  const int workers = variant.shape.workers;
+  spec.parameters["kWorkers"] = workers;
+  spec.parameters["kTerms"] = variant.shape.terms;
+  spec.parameters["kOwnExact"] = tables.own_exact;
+  spec.parameters["kInverseEpsilon"] = static_cast<float>(1.0 / static_cast<double>(tables.epsilon));
+  spec.parameters["kOpen"] = reader.table("open", tables.open, {workers, 3});
+  spec.parameters["kExtend"] = reader.table("extend", tables.extend, {workers, 3});
+  spec.parameters["kOwn"] = reader.table("own", tables.own, {workers, 2, 2});
+  spec.parameters["kDecode"] = reader.table("decode", tables.decode, {workers, 3, 3});
+}
+
+}  // namespace
+
+KernelSpec make_kernel_spec(const runtime::Variant& variant) {
+  KernelSpec spec{.family = "sum", .prefix = prefix_of(variant.name), .parameters = {}};
+  spec.parameters["kInterleave"] = variant.interleave;
+  if (const auto* plain = std::get_if<runtime::PlainTables>(&variant.tables)) {
+    spec.family = "plain";
+    add_plain(spec, variant, *plain);
+  } else if (const auto* differential = std::get_if<runtime::DifferentialTables>(&variant.tables)) {
+    spec.family = "differential";
+    add_differential(spec, variant, *differential);
+  }
+  return spec;
+}
+
+}  // namespace cerar::generator

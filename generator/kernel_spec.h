@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+
+namespace cerar::generator {
+
+/// A row-major table of f32 coefficients; `values` holds the product of `dimensions` numbers.
+struct FloatTable {
+  std::vector<int> dimensions;
+  std::vector<float> values;
+};
+
+using Value = std::variant<bool, int, float, FloatTable>;
+
+/// Everything that distinguishes one variant's kernels: which template, and what its parameters are.
+struct KernelSpec {
+  std::string family;                       ///< the template: "sum", "plain" or "differential"
+  std::string prefix;                       ///< entries are called cerar_<prefix>_<role>
+  std::map<std::string, Value> parameters;  ///< by the name that the template gives them
+};
+
+/// Maps the tables of a variant to the parameters of its template. `prefix` is the variant's name with every
+/// character outside [A-Za-z0-9_] replaced by '_'. Plain messages:
+///   kEncode[p][n][k] = beta(t)[k] - beta(t - N)[k],  t = visit_time(p, n),  beta(s) = 0 for s <= 0
+/// with a last row of zeros for phase 0, which has one visit less.
+/// Throws `invalid_plan` where a table does not have the size that its shape asks for or where epsilon is not
+/// positive, and `unsupported` for plain messages with several chains per class (c not a multiple of N).
+KernelSpec make_kernel_spec(const runtime::Variant& variant);
+
+}  // namespace cerar::generator

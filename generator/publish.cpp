@@ -1,0 +1,150 @@
+#include "generator/publish.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "runtime/base/error.h"
+
+namespace cerar::generator {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& path, const char* what, int reason) {
+  throw Error(ErrorCode::system,
+              fmt::format("{} cannot be {}: {}.", path.string(), what, std::strerror(reason)));
+}
+
+/// Absolute, without links and trailing slashes: renaming acts on the directory itself and its true parent.
+fs::path resolve(const fs::path& destination) {
+  std::error_code failure;
+  fs::path path = fs::weakly_canonical(fs::absolute(destination), failure);
+  if (failure) fail(destination, "resolved", failure.value());
+  return path.has_filename() ? path : path.parent_path();
+}
+
+void check_resolved(const fs::path& destination, bool replace) {
+  const fs::path parent = destination.parent_path();
+  std::error_code failure;
+  if (!fs::is_directory(parent, failure))
+    throw Error(ErrorCode::system, fmt::format("{} cannot be written: its parent {} is not a directory.",
+                                               destination.string(), parent.string()));
+  if (::access(parent.c_str(), W_OK | X_OK) != 0) fail(parent, "written", errno);
+  if (!fs::exists(fs::symlink_status(destination, failure))) return;
+  if (fs::exists(destination / "plan.yaml", failure)) {
+    if (replace) return;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} already holds a plan; choose another directory or ask for its replacement.",
+                            destination.string()));
+  }
+  if (!fs::is_directory(destination, failure) || !fs::is_empty(destination, failure))
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("{} exists and is not a plan directory; choose another one.", destination.string()));
+}
+
+class Descriptor {
+ public:
+  Descriptor(const fs::path& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+    if (number_ < 0) fail(path, "opened", errno);
+  }
+  ~Descriptor() { ::close(number_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+void flush(const fs::path& directory) {
+  const Descriptor descriptor(directory, O_RDONLY | O_DIRECTORY);
+  // Some filesystems do not offer this for directories (EINVAL); the rename is then as durable as they make
+  // it.
+  if (::fsync(descriptor.number()) != 0 && errno != EINVAL) fail(directory, "flushed", errno);
+}
+
+/// A new directory beside `destination`; mkdir rather than mkdtemp so that the user's umask decides its mode.
+fs::path make_staging(const fs::path& destination) {
+  static std::atomic<unsigned> counter{0};
+  for (;;) {
+    const fs::path path =
+        destination.parent_path() /
+        fmt::format(".{}.{}-{}", destination.filename().string(), ::getpid(), counter.fetch_add(1));
+    if (::mkdir(path.c_str(), 0777) == 0) return path;
+    if (errno != EEXIST) fail(path, "made", errno);
+  }
+}
+
+/// Swaps two directories in one step where the filesystem can, otherwise in two with a way back.
+void exchange(const fs::path& staging, const fs::path& destination) {
+  if (::renameat2(AT_FDCWD, staging.c_str(), AT_FDCWD, destination.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) fail(destination, "replaced", errno);
+  const fs::path old = make_staging(destination);
+  if (::rename(destination.c_str(), old.c_str()) != 0) {
+    const int reason = errno;
+    ::rmdir(old.c_str());
+    fail(destination, "replaced", reason);
+  }
+  if (::rename(staging.c_str(), destination.c_str()) != 0) {
+    const int reason = errno;
+    ::rename(old.c_str(), destination.c_str());
+    fail(destination, "replaced", reason);
+  }
+  ::rename(old.c_str(), staging.c_str());
+}
+
+}  // namespace
+
+StagedDirectory::StagedDirectory(const fs::path& destination, bool replace)
+    : destination_(resolve(destination)) {
+  check_resolved(destination_, replace);
+  staging_ = make_staging(destination_);
+}
+
+StagedDirectory::~StagedDirectory() {
+  // After an exchange this is the plan that was replaced.
+  std::error_code ignored;
+  fs::remove_all(staging_, ignored);
+}
+
+void StagedDirectory::write(const fs::path& file, std::string_view bytes) {
+  const fs::path path = staging_ / file;
+  std::error_code failure;
+  fs::create_directories(path.parent_path(), failure);
+  if (failure) fail(path.parent_path(), "made", failure.value());
+  const Descriptor descriptor(path, O_WRONLY | O_CREAT | O_EXCL);
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor.number(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(path, "written", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(descriptor.number()) != 0) fail(path, "flushed", errno);
+}
+
+void StagedDirectory::publish() {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(staging_))
+    if (entry.is_directory()) flush(entry.path());
+  flush(staging_);
+  std::error_code failure;
+  if (fs::exists(destination_ / "plan.yaml", failure))
+    exchange(staging_, destination_);
+  else if (::rename(staging_.c_str(), destination_.c_str()) != 0)
+    fail(destination_, "written", errno);
+  flush(destination_.parent_path());
+}
+
+void StagedDirectory::check(const fs::path& destination, bool replace) {
+  check_resolved(resolve(destination), replace);
+}
+
+}  // namespace cerar::generator

@@ -1,0 +1,114 @@
+#include "runtime/api/cerar.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/api/comm.h"
+#include "runtime/api/guard.h"
+#include "runtime/base/environment.h"
+#include "runtime/executor/host/builtin_ring.h"
+#include "runtime/executor/host/host_executor.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/transport/local/local_transport.h"
+
+using cerar::Error;
+using cerar::ErrorCode;
+using cerar::runtime::guard;
+using cerar::runtime::HostKernels;
+
+namespace {
+
+template <typename Pointer>
+void require(Pointer pointer, const char* name) {
+  if (!pointer) throw Error(ErrorCode::invalid_argument, fmt::format("{} is a null pointer.", name));
+}
+
+}  // namespace
+
+cerarResult_t cerarPlanLoad(cerarPlan_t* plan, const char* directory) {
+  return guard([&] {
+    require(plan, "plan");
+    require(directory, "directory");
+    *plan = nullptr;
+    auto loaded = std::make_shared<const cerar::runtime::Plan>(cerar::runtime::load_plan(directory));
+    *plan = new cerarPlan{std::move(loaded), directory};
+  });
+}
+
+cerarResult_t cerarPlanFree(cerarPlan_t plan) {
+  return guard([&] { delete plan; });
+}
+
+cerarResult_t cerarPlanWorkers(cerarPlan_t plan, int* workers) {
+  return guard([&] {
+    require(plan, "plan");
+    require(workers, "workers");
+    *workers = plan->plan->workers;
+  });
+}
+
+cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan, int timeout_ms) {
+  return guard([&] {
+    require(comms, "comms");
+    if (ranks < 1 || ranks > 4096)
+      throw Error(ErrorCode::invalid_argument, fmt::format("ranks is {} but must lie in 1..4096.", ranks));
+    if (plan && ranks != 1 && ranks != plan->plan->workers)
+      throw Error(
+          ErrorCode::invalid_plan,
+          fmt::format("the plan is for {} workers but {} ranks were asked for; run cerar-tune --workers {}.",
+                      plan->plan->workers, ranks, ranks));
+    if (timeout_ms < 0)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("timeout_ms is {} but must not be negative.", timeout_ms));
+    const auto timeout =
+        timeout_ms > 0 ? std::chrono::milliseconds(timeout_ms) : cerar::read_environment().timeout;
+    const auto shared_plan =
+        plan ? plan->plan
+             : std::make_shared<const cerar::runtime::Plan>(cerar::runtime::builtin_ring_plan(ranks));
+    const auto kernels =
+        plan ? std::make_shared<const HostKernels>(*shared_plan, plan->directory)
+             : std::make_shared<const HostKernels>(*shared_plan, cerar::runtime::builtin_ring_kernels());
+    auto transports = cerar::runtime::make_local_transports(ranks, timeout);
+    std::vector<std::unique_ptr<cerarComm>> made;
+    for (auto& transport : transports)
+      made.push_back(std::make_unique<cerarComm>(cerarComm{
+          shared_plan, cerar::runtime::make_host_executor(shared_plan, kernels, std::move(transport)), {}}));
+    for (int rank = 0; rank < ranks; ++rank) comms[rank] = made[rank].release();
+  });
+}
+
+cerarResult_t cerarCommDestroy(cerarComm_t comm) {
+  return guard([&] { delete comm; });
+}
+
+cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDataType_t type,
+                             cerarRedOp_t op, cerarComm_t comm, void* stream) {
+  return guard([&] {
+    require(comm, "comm");
+    if (stream)
+      throw Error(ErrorCode::invalid_argument,
+                  "stream is not null; host communicators take no stream, pass NULL.");
+    comm->last = comm->executor->all_reduce(cerar::runtime::checked_call(send, recv, count, type, op));
+  });
+}
+
+cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info) {
+  return guard([&] {
+    require(comm, "comm");
+    require(info, "info");
+    const auto& last = comm->last;
+    *info = {};
+    info->operation = last.operation;
+    info->scratch_bytes = last.scratch_bytes;
+    info->sent_bytes = last.sent_bytes;
+    info->messages = last.messages;
+    info->lanes = last.lanes;
+    if (!last.variant) return;
+    std::strncpy(info->variant, last.variant->name.c_str(), sizeof(info->variant) - 1);
+    info->components = last.variant->shape.components;
+    info->claimed_error = last.variant->claim.total;
+    info->claimed_noise = last.variant->claim.noise;
+  });
+}

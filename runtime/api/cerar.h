@@ -1,0 +1,82 @@
+/* CERAR: coded, approximate ring all-reduce. C API, in the shape of NCCL's.
+ *
+ * Every function returns a cerarResult_t; none prints, exits or throws. After an error, cerarGetLastError()
+ * gives one sentence, per thread, that names the thing, the value and what to do. */
+#ifndef CERAR_H
+#define CERAR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define CERAR_API
+#else
+#define CERAR_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+  cerarSuccess = 0,
+  cerarInvalidArgument = 1, /* a pointer, count, type or operation that no plan could serve */
+  cerarInvalidPlan = 2,     /* malformed, altered, or for another number of ranks or machine */
+  cerarUnsupported = 3,     /* well-formed, but not offered by this build or plan */
+  cerarMismatch = 4,        /* ranks passed different counts, types or operations; nothing was written */
+  cerarTimeout = 5,         /* a peer did not come in time; the communicator is unusable */
+  cerarPeerFailed = 6,      /* another rank reported an error; the communicator is unusable */
+  cerarSystemError = 7,     /* files, memory, libraries */
+  cerarInternalError = 8    /* a defect in CERAR */
+} cerarResult_t;
+
+typedef enum { cerarFloat32 = 0 } cerarDataType_t;
+typedef enum { cerarSum = 0, cerarAverage = 1 } cerarRedOp_t;
+
+typedef struct cerarPlan* cerarPlan_t;
+typedef struct cerarComm* cerarComm_t;
+
+/* Loads a plan directory made by cerar-tune, all or nothing. Communicators keep what they need of it: it may
+ * be freed while they live. */
+CERAR_API cerarResult_t cerarPlanLoad(cerarPlan_t* plan, const char* directory);
+CERAR_API cerarResult_t cerarPlanFree(cerarPlan_t plan);
+CERAR_API cerarResult_t cerarPlanWorkers(cerarPlan_t plan, int* workers);
+
+/* `ranks` communicators for `ranks` threads of this process, written to comms[0..ranks-1]. The plan must be
+ * for as many workers (one rank needs no plan made for one: any plan will do); NULL takes the exact ring,
+ * which needs none. timeout_ms limits every wait for a peer; 0 takes the environment variable CERAR_TIMEOUT
+ * (seconds), or 30 s without it. */
+CERAR_API cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan, int timeout_ms);
+CERAR_API cerarResult_t cerarCommDestroy(cerarComm_t comm);
+
+/* Sums (or averages) `count` elements of `type` over all ranks. send == recv works in place; any other
+ * overlap is refused. Pointers need the alignment of their type, no more. Blocks; each communicator belongs
+ * to one thread at a time. `stream` is for GPU communicators and must be NULL here. With c > N components
+ * results are approximate, within the plan's claim, and differ between ranks by about the same amount; with c
+ * <= N they are exact sums. */
+CERAR_API cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDataType_t type,
+                                       cerarRedOp_t op, cerarComm_t comm, void* stream);
+
+/* What the last successful all-reduce of a communicator did. */
+typedef struct {
+  char variant[64];       /* name in the plan; empty when nothing had to be sent */
+  int components;         /* c; c <= N is exact */
+  int lanes;              /* parts that ran staggered */
+  uint64_t operation;     /* number of the call on this communicator, from 0 */
+  uint64_t scratch_bytes; /* memory used beyond the caller's vectors */
+  uint64_t sent_bytes;    /* payload sent by this rank */
+  uint64_t messages;      /* sent by this rank */
+  double claimed_error;   /* relative rms error that the plan claims */
+  double claimed_noise;   /* the part of it that is rounding of messages */
+} cerarCallInfo_t;
+CERAR_API cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info);
+
+CERAR_API const char* cerarGetErrorString(cerarResult_t result);
+/* The calling thread's last error, empty if there was none; valid until its next failing call. */
+CERAR_API const char* cerarGetLastError(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

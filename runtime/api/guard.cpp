@@ -1,0 +1,67 @@
+#include "runtime/api/guard.h"
+
+namespace cerar::runtime {
+namespace {
+
+thread_local std::string last_error;
+
+}  // namespace
+
+cerarResult_t remember(cerarResult_t result, const char* sentence) noexcept {
+  try {
+    last_error = sentence;
+  } catch (...) {
+    last_error.clear();
+  }
+  return result;
+}
+
+cerarResult_t result_of(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::invalid_argument:
+      return cerarInvalidArgument;
+    case ErrorCode::invalid_plan:
+      return cerarInvalidPlan;
+    case ErrorCode::unsupported:
+      return cerarUnsupported;
+    case ErrorCode::mismatch:
+      return cerarMismatch;
+    case ErrorCode::timeout:
+      return cerarTimeout;
+    case ErrorCode::peer_failed:
+      return cerarPeerFailed;
+    case ErrorCode::system:
+      return cerarSystemError;
+    case ErrorCode::internal:
+      return cerarInternalError;
+  }
+  return cerarInternalError;
+}
+
+}  // namespace cerar::runtime
+
+const char* cerarGetLastError(void) { return cerar::runtime::last_error.c_str(); }
+
+const char* cerarGetErrorString(cerarResult_t result) {
+  switch (result) {
+    case cerarSuccess:
+      return "success";
+    case cerarInvalidArgument:
+      return "invalid argument";
+    case cerarInvalidPlan:
+      return "invalid plan";
+    case cerarUnsupported:
+      return "unsupported";
+    case cerarMismatch:
+      return "ranks disagree";
+    case cerarTimeout:
+      return "timeout";
+    case cerarPeerFailed:
+      return "a peer failed";
+    case cerarSystemError:
+      return "system error";
+    case cerarInternalError:
+      return "internal error";
+  }
+  return "unknown result";
+}

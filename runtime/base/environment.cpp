@@ -1,0 +1,28 @@
+#include "runtime/base/environment.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include "runtime/base/error.h"
+
+namespace cerar {
+
+Environment read_environment() {
+  Environment environment;
+  if (const char* value = std::getenv("CERAR_TIMEOUT")) {
+    const std::string_view text(value);
+    double seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0.001 && seconds <= 1e6))
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("CERAR_TIMEOUT is '{}' but must be a number of seconds from 0.001 to 1000000.", text));
+    environment.timeout = std::chrono::milliseconds(static_cast<long long>(seconds * 1000));
+  }
+  return environment;
+}
+
+}  // namespace cerar

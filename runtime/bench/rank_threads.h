@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/api/cerar.h"
+
+namespace cerar::runtime {
+
+/// Communicators of one process, one per rank, made from a plan directory or, without one, for the built-in
+/// ring.
+class LocalRanks {
+ public:
+  /// Throws what the C API reports.
+  LocalRanks(const std::string& plan_directory, int ranks, int timeout_ms = 0);
+  ~LocalRanks();
+  LocalRanks(const LocalRanks&) = delete;
+  LocalRanks& operator=(const LocalRanks&) = delete;
+
+  int size() const { return static_cast<int>(comms_.size()); }
+  cerarComm_t comm(int rank) const { return comms_[static_cast<std::size_t>(rank)]; }
+
+  /// Runs `body(rank)` on a thread per rank and waits for all; rethrows the error of the lowest rank that
+  /// failed.
+  void run(const std::function<void(int rank)>& body) const;
+
+ private:
+  std::vector<cerarComm_t> comms_;
+};
+
+/// Throws an Error with the sentence of cerarGetLastError unless `result` is success.
+void require_success(cerarResult_t result);
+
+}  // namespace cerar::runtime

@@ -1,0 +1,79 @@
+#include "runtime/executor/host/host_kernels.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/base/error.h"
+
+namespace cerar::runtime {
+namespace {
+
+bool processor_runs(const std::string& target) {
+#if defined(__x86_64__)
+  if (target == "x86-64-v3")
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  return target == "x86-64" || target == "generic-x86_64";
+#elif defined(__aarch64__)
+  return target == "generic-aarch64";
+#else
+  return target.rfind("generic-", 0) == 0;
+#endif
+}
+
+const Artefact& host_library(const Variant& variant) {
+  const auto found = std::find_if(variant.artefacts.begin(), variant.artefacts.end(),
+                                  [](const Artefact& artefact) { return artefact.target == "host"; });
+  if (found == variant.artefacts.end())
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("variant {} has no host kernels; run cerar-tune again without --no-host.", variant.name));
+  return *found;
+}
+
+void* symbol(void* library, const std::string& name, const std::filesystem::path& path) {
+  if (void* address = dlsym(library, name.c_str())) return address;
+  throw Error(ErrorCode::invalid_plan,
+              fmt::format("{} lacks the symbol {}; run cerar-tune again.", path.string(), name));
+}
+
+}  // namespace
+
+void HostKernels::Close::operator()(void* library) const { dlclose(library); }
+
+HostKernels::HostKernels(const Plan& plan, const std::filesystem::path& directory) {
+  if (!processor_runs(plan.host_target))
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format(
+            "the plan's host kernels need a {} processor, which this one is not; run cerar-tune here.",
+            plan.host_target));
+  for (const auto& variant : plan.variants) {
+    // dlopen searches the system's library path for a name without a slash.
+    const auto path = std::filesystem::absolute(directory / host_library(variant).file);
+    std::unique_ptr<void, Close> library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+    if (!library)
+      throw Error(ErrorCode::invalid_plan, fmt::format("{} cannot be opened: {}.", path.string(), dlerror()));
+    const auto size =
+        *static_cast<const unsigned*>(symbol(library.get(), "cerar_visit_arguments_size", path));
+    if (size != sizeof(cerar_visit_arguments))
+      throw Error(ErrorCode::invalid_plan, fmt::format("{} takes parameter blocks of {} bytes, this runtime "
+                                                       "gives {}; run the cerar-tune of this version.",
+                                                       path.string(), size, sizeof(cerar_visit_arguments)));
+    HostKernelTable table{};
+    for (Role role : roles_of(variant.messages)) {
+      const auto kernel = std::find_if(variant.kernels.begin(), variant.kernels.end(),
+                                       [&](const Kernel& k) { return k.role == name_of(role); });
+      if (kernel == variant.kernels.end())
+        throw Error(ErrorCode::invalid_plan,
+                    fmt::format("variant {} lacks the kernel {}.", variant.name, name_of(role)));
+      table[static_cast<std::size_t>(role)] =
+          reinterpret_cast<HostKernel>(symbol(library.get(), kernel->entry, path));
+    }
+    libraries_.push_back(std::move(library));
+    tables_.emplace(variant.name, table);
+  }
+}
+
+}  // namespace cerar::runtime

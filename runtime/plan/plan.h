@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/schedule/shape.h"
+
+namespace cerar::runtime {
+
+/// What the messages carry: plain sums (r = 1), linear combinations, or scaled differences.
+enum class Messages { sum, plain, differential };
+enum class Construction { ring, harmonic, vandermonde, optimized, differential };
+enum class DataType { f32 };
+enum class Wire { f32 };
+
+/// Relative rms errors for gradients that are independent over workers (design, section 4).
+struct ErrorClaim {
+  double condition = 1;            ///< max over phases of cond(V_(p,0))
+  double noise_gain = 0;           ///< noise rms / nu of the wire
+  double approximation = 0;        ///< rms of the code's own error, no rounding
+  double approximation_worst = 0;  ///< largest over phases of the rms within one phase
+  double noise = 0;                ///< rms of the wire's rounding after decoding
+  double total = 0;                ///< sqrt(approximation^2 + noise^2)
+};
+
+/// c divides N: messages are partial sums, nothing to tabulate.
+struct SumTables {};
+
+/// Plain codes with r >= 2. With several chains per class (M > 1) neighbouring samples have nothing in
+/// common, and z_s = x_s.
+struct PlainTables {
+  /// [chains][visits][terms] row-major: coefficient beta_j(t)[k] with which a worker stands in the
+  /// message of chain j after its latest visit t = 1..T. Increments over N visits are exact f32 numbers.
+  std::vector<double> beta;
+  /// [workers][terms][terms] row-major, [p][s][k]: component k of the sum is the sum over s of
+  /// decode[p][s][k] z_s with z_0 = x_0 and z_s = x_s - x_(s-1), x the samples in order of time.
+  /// Differences of neighbouring samples are exact in floating point, so the large numbers cancel there.
+  std::vector<float> decode;
+};
+
+/// Differential codes (c = rN, r >= 2), Toeplitz in the component: rows per phase p.
+struct DifferentialTables {
+  float epsilon = 0;       ///< drift
+  double shift = 0;        ///< s = (1 + 1/N) / 2
+  bool own_exact = false;  ///< the worker's own leakage is removed from its samples
+  /// [workers][3]: contribution of components 0, 1, 2 at visits t <= N (t = p, or N for p = 0): T_0(t).
+  std::vector<float> open;
+  /// [workers][3]: contribution of components m+1, m+2, m+3 (m the order received) at visits t > N.
+  std::vector<float> extend;
+  /// [workers][2][2]: correction with components k+1, k+2 of the stored sample k;
+  /// row 0 for k <= r-3, row 1 for k = r-2 (second entry 0). All zero unless own_exact.
+  std::vector<float> own;
+  /// [workers][3][3]: component k = sum over j of decode[p][row][j] x_(k+j);
+  /// row 0 for k <= r-3, row 1 for k = r-2 (two entries), row 2 for k = r-1 (one entry).
+  std::vector<float> decode;
+};
+
+using Tables = std::variant<SumTables, PlainTables, DifferentialTables>;
+
+/// Affine predictions: microseconds = fixed + per_mebibyte * bytes / 2^20.
+struct Prediction {
+  double fixed_us = 0;
+  double us_per_mib = 0;
+  double ring_fixed_us = 0;
+  double ring_us_per_mib = 0;
+};
+
+/// A compiled file: `target` is "source", "host" or an architecture such as "sm_80".
+struct Artefact {
+  std::string target;
+  std::string file;    ///< relative to the plan directory
+  std::string sha256;  ///< lower-case hex
+};
+
+/// What the compiler reported for one kernel on one GPU architecture.
+struct KernelResources {
+  std::string target;
+  int registers = 0;
+  int spill_bytes = 0;
+};
+
+struct Kernel {
+  std::string role;   ///< a name of schedule/roles.h
+  std::string entry;  ///< exported symbol
+  std::vector<KernelResources> resources;
+};
+
+struct Variant {
+  std::string name;
+  std::uint64_t min_bytes = 0;                                          ///< of the vector, inclusive
+  std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();  ///< inclusive
+  Construction construction = Construction::ring;
+  Messages messages = Messages::sum;
+  Shape shape;
+  Wire wire = Wire::f32;
+  int interleave = 32;  ///< G, elements per line; a power of two
+  int lanes = 1;        ///< upper limit; small vectors use fewer
+  ErrorClaim claim;
+  Tables tables;
+  Prediction prediction;
+  std::vector<Kernel> kernels;
+  std::vector<Artefact> artefacts;
+};
+
+/// Both ends inclusive.
+struct ByteRange {
+  std::uint64_t min_bytes = 0;
+  std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();
+};
+
+struct Plan {
+  std::string generator;  ///< "cerar <version>"
+  std::string topology;
+  std::string fingerprint;  ///< SHA-256 of the topology's canonical text
+  std::string reason;       ///< why this choice, one sentence
+  int workers = 1;
+  DataType data_type = DataType::f32;
+  double max_error = 0;
+  std::string baseline;  ///< the all-reduce that the plan was compared with
+  /// Sizes at which the baseline is predicted to be faster than the plan's own kernels; a transport that
+  /// offers it uses it there.
+  std::vector<ByteRange> baseline_faster;
+  std::string host_target;        ///< machine the host kernels need, e.g. "x86-64-v3"
+  std::vector<Variant> variants;  ///< ascending, byte ranges cover everything without overlap
+  std::string digest;             ///< SHA-256 of plan.yaml's content, set when written or loaded
+};
+
+}  // namespace cerar::runtime

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "runtime/base/error.h"
+#include "runtime/plan/names.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/schedule/step.h"
+
+namespace cerar::runtime {
+namespace {
+
+[[noreturn]] void fail(const std::string& sentence) { throw Error(ErrorCode::invalid_plan, sentence); }
+
+template <typename Number>
+void check_table(const Variant& variant, const char* key, const std::vector<Number>& table,
+                 std::size_t size) {
+  if (table.size() != size)
+    fail(fmt::format("variant {}: {} has {} numbers but its shape needs {}.", variant.name, key, table.size(),
+                     size));
+  if (!std::all_of(table.begin(), table.end(), [](Number x) { return std::isfinite(x); }))
+    fail(fmt::format("variant {}: {} holds a number that is not finite.", variant.name, key));
+}
+
+void check_tables(const Variant& variant) {
+  const Shape& shape = variant.shape;
+  const auto workers = static_cast<std::size_t>(shape.workers), terms = static_cast<std::size_t>(shape.terms);
+  if (const auto* plain = std::get_if<PlainTables>(&variant.tables)) {
+    check_table(variant, "beta", plain->beta,
+                static_cast<std::size_t>(shape.chains) * static_cast<std::size_t>(shape.visits) * terms);
+    check_table(variant, "decode", plain->decode, workers * terms * terms);
+  } else if (const auto* differential = std::get_if<DifferentialTables>(&variant.tables)) {
+    check_table(variant, "open", differential->open, workers * 3);
+    check_table(variant, "extend", differential->extend, workers * 3);
+    check_table(variant, "own", differential->own, workers * 4);
+    check_table(variant, "decode", differential->decode, workers * 9);
+    if (!(differential->epsilon > 0))
+      fail(fmt::format("variant {}: epsilon is {} but must be positive.", variant.name,
+                       differential->epsilon));
+  }
+}
+
+void check_variant(const Plan& plan, const Variant& variant) {
+  if (variant.name.empty() || variant.name.find('/') != std::string::npos)
+    fail(fmt::format("a variant's name is '{}'; it names files and must be a plain word.", variant.name));
+  if (variant.shape != make_shape(plan.workers, variant.shape.components))
+    fail(fmt::format("variant {}: its shape does not follow from {} workers and {} components.", variant.name,
+                     plan.workers, variant.shape.components));
+  if (!std::has_single_bit(static_cast<unsigned>(variant.interleave)) || variant.interleave < 4)
+    fail(fmt::format("variant {}: interleave is {} but must be a power of two, at least 4.", variant.name,
+                     variant.interleave));
+  if (variant.lanes < 1)
+    fail(fmt::format("variant {}: lanes is {} but must be at least 1.", variant.name, variant.lanes));
+  const bool fits = variant.messages == Messages::sum ? variant.shape.terms == 1
+                    : variant.messages == Messages::differential
+                        ? variant.shape.chains == 1 && variant.shape.terms >= 2
+                        : variant.shape.terms >= 2;
+  if (!fits || variant.tables.index() != static_cast<std::size_t>(variant.messages))
+    fail(fmt::format("variant {}: messages is {}, which {} components on {} workers do not allow.",
+                     variant.name, name_of(variant.messages), variant.shape.components, plan.workers));
+  check_tables(variant);
+  if (variant.kernels.empty()) return;  // not generated yet
+  for (Role role : roles_of(variant.messages))
+    if (std::none_of(variant.kernels.begin(), variant.kernels.end(),
+                     [&](const Kernel& kernel) { return kernel.role == name_of(role); }))
+      fail(fmt::format("variant {}: kernels lacks the role {}.", variant.name, name_of(role)));
+}
+
+}  // namespace
+
+void check_plan(const Plan& plan) {
+  if (plan.variants.empty()) fail("variants is empty; a plan has at least one.");
+  std::uint64_t next = 0;
+  for (const auto& variant : plan.variants) {
+    check_variant(plan, variant);
+    if (variant.min_bytes != next || variant.max_bytes < variant.min_bytes)
+      fail(fmt::format("variant {}: bytes starts at {} but the range before it ends at {}; ranges must join.",
+                       variant.name, variant.min_bytes, next - 1));
+    next = variant.max_bytes + 1;  // 0 after an unbounded range
+  }
+  if (next != 0)
+    fail(fmt::format("variant {}: bytes.max is {} but the last range must be unbounded.",
+                     plan.variants.back().name, plan.variants.back().max_bytes));
+}
+
+}  // namespace cerar::runtime

@@ -1,0 +1,225 @@
+#include "runtime/plan/plan_file.h"
+
+#include <fmt/format.h>
+
+#include "runtime/base/digest.h"
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+#include "runtime/base/yaml_reader.h"
+#include "runtime/plan/names.h"
+
+namespace cerar::runtime {
+namespace {
+
+constexpr int kMaxWorkers = 4096;
+constexpr int kMaxComponents = 1 << 20;
+
+template <typename Enum>
+Enum read_word(const YamlReader& field) {
+  Enum value{};
+  const std::string word = field.text();
+  if (!from_name(word, value)) field.fail(fmt::format("is '{}'; known are {}", word, known_names<Enum>()));
+  return value;
+}
+
+std::vector<float> to_floats(const YamlReader& field, const std::vector<double>& values) {
+  std::vector<float> floats;
+  floats.reserve(values.size());
+  for (double value : values) {
+    floats.push_back(static_cast<float>(value));
+    if (static_cast<double>(floats.back()) != value) field.fail("holds a number that is not exactly an f32");
+  }
+  return floats;
+}
+
+std::vector<float> read_floats(const YamlReader& field, std::initializer_list<std::size_t> dimensions) {
+  return to_floats(field, field.table(dimensions));
+}
+
+ByteRange read_range(const YamlReader& node) {
+  node.allow_only({"min", "max"});
+  ByteRange range{.min_bytes = static_cast<std::uint64_t>(node.at("min").integer(0, INT64_MAX))};
+  if (node.at("max").text() != "unbounded")
+    range.max_bytes = static_cast<std::uint64_t>(node.at("max").integer(0, INT64_MAX));
+  return range;
+}
+
+ErrorClaim read_claim(const YamlReader& node) {
+  node.allow_only({"condition", "noise_gain", "approximation", "approximation_worst", "noise", "total"});
+  return {.condition = node.at("condition").number(1, 1e300),
+          .noise_gain = node.at("noise_gain").number(0, 1e300),
+          .approximation = node.at("approximation").number(0, 1e300),
+          .approximation_worst = node.at("approximation_worst").number(0, 1e300),
+          .noise = node.at("noise").number(0, 1e300),
+          .total = node.at("total").number(0, 1e300)};
+}
+
+Prediction read_prediction(const YamlReader& node) {
+  node.allow_only({"fixed_us", "us_per_mib", "ring_fixed_us", "ring_us_per_mib"});
+  return {.fixed_us = node.at("fixed_us").number(0, 1e300),
+          .us_per_mib = node.at("us_per_mib").number(0, 1e300),
+          .ring_fixed_us = node.at("ring_fixed_us").number(0, 1e300),
+          .ring_us_per_mib = node.at("ring_us_per_mib").number(0, 1e300)};
+}
+
+Tables read_tables(const YamlReader& node, const Shape& shape, Messages messages) {
+  const auto workers = static_cast<std::size_t>(shape.workers), terms = static_cast<std::size_t>(shape.terms);
+  if (messages == Messages::sum) return SumTables{};
+  if (messages == Messages::plain) {
+    const auto chains = static_cast<std::size_t>(shape.chains),
+               visits = static_cast<std::size_t>(shape.visits);
+    return PlainTables{.beta = node.at("beta").table({chains, visits, terms}),
+                       .decode = read_floats(node.at("decode"), {workers, terms, terms})};
+  }
+  return DifferentialTables{
+      .epsilon = to_floats(node.at("epsilon"), {node.at("epsilon").number(1e-30, 1)})[0],
+      .shift = node.at("shift").number(0, 1),
+      .own_exact = node.at("own_exact").boolean(),
+      .open = read_floats(node.at("open"), {workers, 3}),
+      .extend = read_floats(node.at("extend"), {workers, 3}),
+      .own = read_floats(node.at("own"), {workers, 2, 2}),
+      .decode = read_floats(node.at("decode"), {workers, 3, 3})};
+}
+
+std::vector<Kernel> read_kernels(const YamlReader& node) {
+  std::vector<Kernel> kernels;
+  for (const auto& item : node.items()) {
+    item.allow_only({"role", "entry", "resources"});
+    Kernel kernel{.role = item.at("role").text(), .entry = item.at("entry").text(), .resources = {}};
+    for (const auto& use : item.at("resources").items()) {
+      use.allow_only({"target", "registers", "spill_bytes"});
+      kernel.resources.push_back(
+          {.target = use.at("target").text(),
+           .registers = static_cast<int>(use.at("registers").integer(0, 1024)),
+           .spill_bytes = static_cast<int>(use.at("spill_bytes").integer(0, 1 << 30))});
+    }
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+std::vector<Artefact> read_artefacts(const YamlReader& node) {
+  std::vector<Artefact> artefacts;
+  for (const auto& item : node.items()) {
+    item.allow_only({"target", "file", "sha256"});
+    const std::string file = item.at("file").text();
+    if (std::filesystem::path(file).is_absolute() || file.find("..") != std::string::npos)
+      item.at("file").fail(fmt::format("is '{}' but must lie inside the plan directory", file));
+    artefacts.push_back(
+        {.target = item.at("target").text(), .file = file, .sha256 = item.at("sha256").text()});
+  }
+  return artefacts;
+}
+
+Variant read_variant(const YamlReader& node, int workers) {
+  node.allow_only({"name",      "bytes",  "construction", "messages",   "components", "classes",
+                   "terms",     "rounds", "wire",         "interleave", "lanes",      "errors",
+                   "predicted", "beta",   "decode",       "epsilon",    "shift",      "own_exact",
+                   "open",      "extend", "own",          "kernels",    "files"});
+  Variant variant;
+  variant.name = node.at("name").text();
+  const ByteRange bytes = read_range(node.at("bytes"));
+  variant.min_bytes = bytes.min_bytes;
+  variant.max_bytes = bytes.max_bytes;
+  variant.construction = read_word<Construction>(node.at("construction"));
+  variant.messages = read_word<Messages>(node.at("messages"));
+  variant.shape = make_shape(workers, static_cast<int>(node.at("components").integer(1, kMaxComponents)));
+  const auto expect = [&](const char* key, int value) {
+    if (node.at(key).integer(0, INT32_MAX) != value)
+      node.at(key).fail(fmt::format("is {} but {} components on {} workers make it {}", node.at(key).text(),
+                                    variant.shape.components, workers, value));
+  };
+  expect("classes", variant.shape.classes);
+  expect("terms", variant.shape.terms);
+  expect("rounds", variant.shape.rounds);
+  variant.wire = read_word<Wire>(node.at("wire"));
+  variant.interleave = static_cast<int>(node.at("interleave").integer(4, 1 << 16));
+  variant.lanes = static_cast<int>(node.at("lanes").integer(1, 1024));
+  variant.claim = read_claim(node.at("errors"));
+  variant.prediction = read_prediction(node.at("predicted"));
+  variant.tables = read_tables(node, variant.shape, variant.messages);
+  variant.kernels = read_kernels(node.at("kernels"));
+  variant.artefacts = read_artefacts(node.at("files"));
+  return variant;
+}
+
+// Splits off the digest line and compares it with the content before it.
+std::string checked_digest(const std::string& text, const std::string& file) {
+  const auto line = text.rfind(std::string("\n") + kDigestKey);
+  if (line == std::string::npos)
+    throw Error(
+        ErrorCode::invalid_plan,
+        fmt::format(
+            "{}: the key digest is missing, the file is truncated or not a plan; run cerar-tune again.",
+            file));
+  std::string digest = text.substr(line + 1 + sizeof(kDigestKey) - 1);
+  while (!digest.empty() && (digest.back() == '\n' || digest.back() == '\r')) digest.pop_back();
+  if (digest != sha256_hex(std::string_view(text).substr(0, line + 1)))
+    throw Error(
+        ErrorCode::invalid_plan,
+        fmt::format("{}: the content does not match its digest, it was altered; run cerar-tune again.",
+                    file));
+  return digest;
+}
+
+void verify(const std::filesystem::path& directory, const Artefact& artefact) {
+  const auto path = directory / artefact.file;
+  if (!std::filesystem::exists(path))
+    throw Error(ErrorCode::invalid_plan,
+                fmt::format("{} is missing from the plan; run cerar-tune again to build it.", path.string()));
+  if (sha256_hex(read_file(path)) != artefact.sha256)
+    throw Error(
+        ErrorCode::invalid_plan,
+        fmt::format(
+            "{} does not match its SHA-256 in plan.yaml, it was altered or truncated; run cerar-tune again.",
+            path.string()));
+}
+
+}  // namespace
+
+Plan parse_plan(const std::string& text, const std::string& file) {
+  const YamlReader root = YamlReader::parse(text, file);
+  // The version comes first: a newer format may well differ in everything else.
+  const std::string format = root.at("format").text();
+  if (format != kPlanFormat)
+    root.at("format").fail(fmt::format(
+        "is '{}' but this runtime reads {}; use the cerar-tune of this version", format, kPlanFormat));
+  Plan plan;
+  plan.digest = checked_digest(text, file);
+  root.allow_only({"format", "generator", "topology", "fingerprint", "reason", "workers", "data_type",
+                   "max_error", "baseline", "baseline_faster", "host_target", "variants", "digest"});
+  plan.generator = root.at("generator").text();
+  plan.topology = root.at("topology").text();
+  plan.fingerprint = root.at("fingerprint").text();
+  plan.reason = root.at("reason").text();
+  plan.workers = static_cast<int>(root.at("workers").integer(1, kMaxWorkers));
+  plan.data_type = read_word<DataType>(root.at("data_type"));
+  plan.max_error = root.at("max_error").number(0, 1e300);
+  plan.baseline = root.at("baseline").text();
+  for (const auto& item : root.at("baseline_faster").items())
+    plan.baseline_faster.push_back(read_range(item));
+  plan.host_target = root.at("host_target").text();
+  for (const auto& item : root.at("variants").items())
+    plan.variants.push_back(read_variant(item, plan.workers));
+  try {
+    check_plan(plan);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", file, error.what()));
+  }
+  return plan;
+}
+
+Plan load_plan(const std::filesystem::path& directory, Artefacts artefacts) {
+  const auto file = directory / kPlanFileName;
+  if (!std::filesystem::exists(file))
+    throw Error(ErrorCode::invalid_plan,
+                fmt::format("{} does not exist; give a plan directory made by cerar-tune.", file.string()));
+  Plan plan = parse_plan(read_file(file), file.string());
+  for (const auto& variant : plan.variants)
+    for (const auto& artefact : variant.artefacts)
+      if (artefacts == Artefacts::all || (artefacts == Artefacts::source_only && artefact.target == "source"))
+        verify(directory, artefact);
+  return plan;
+}
+
+}  // namespace cerar::runtime

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace cerar::runtime {
+
+/// What every rank must pass alike to one collective call.
+struct CallDescription {
+  std::uint64_t operation = 0;  ///< how many calls this communicator made before
+  std::uint64_t count = 0;      ///< elements
+  std::string type;             ///< "f32"
+  std::string reduction;        ///< "sum" or "average"
+};
+
+/// Messages between ring neighbours: each rank sends to rank + 1 and receives from rank - 1. A lane is a
+/// first-in, first-out stream with at most one send and one receive under way. One thread per rank uses a
+/// transport. Waiting functions throw `timeout` naming the peer, or `peer_failed` with the first reason that
+/// a rank gave.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual std::chrono::milliseconds timeout() const = 0;
+
+  /// Called by every rank before data moves; throws `mismatch` on every rank when descriptions differ.
+  virtual void agree(const CallDescription& call) = 0;
+
+  /// The buffer belongs to the transport until wait_received / wait_sent of the lane returns.
+  virtual void post_receive(int lane, std::span<std::byte> buffer) = 0;
+  virtual void wait_received(int lane) = 0;
+  virtual void post_send(int lane, std::span<const std::byte> message) = 0;
+  virtual void wait_sent(int lane) = 0;
+
+  /// Makes every waiting and later call of all ranks fail with `reason`, and takes this rank's buffers back:
+  /// once it returns, nothing touches them. The first reason counts.
+  virtual void abort(const std::string& reason) noexcept = 0;
+};
+
+}  // namespace cerar::runtime

@@ -1,0 +1,113 @@
+#pragma once
+
+// The one shim between the kernels and the four compilers that read them: NVRTC and nvcc (GPU code), Clang
+// in CUDA mode (the specialiser, which sees no CUDA headers) and Clang or GCC for the host. It includes no
+// system header; the specialiser pastes it in front of the generated source.
+
+#include "templates/visit_arguments.h"
+
+// Annotations that the specialiser acts on: a parameter's initialiser is replaced, a kernel is renamed.
+#if defined(__clang__)
+#define CERAR_ANNOTATE(what) __attribute__((annotate("cerar::" what)))
+#else
+#define CERAR_ANNOTATE(what)
+#endif
+
+#if defined(__CUDACC_RTC__) || defined(__CUDACC__)  // NVRTC, nvcc
+#define CERAR_GPU 1
+#define CERAR_DEVICE __device__ __forceinline__
+#define CERAR_CONSTEXPR __device__ constexpr
+#define CERAR_PARAMETER CERAR_ANNOTATE("parameter") __device__ constexpr
+#define CERAR_KERNEL extern "C" CERAR_ANNOTATE("kernel") __global__ void
+#elif defined(__CUDA__)  // Clang in CUDA mode
+#define CERAR_GPU 1
+#define CERAR_DEVICE __attribute__((device)) inline
+#define CERAR_CONSTEXPR __attribute__((device)) constexpr
+#define CERAR_PARAMETER CERAR_ANNOTATE("parameter") __attribute__((device)) constexpr
+#define CERAR_KERNEL extern "C" CERAR_ANNOTATE("kernel") __attribute__((global)) void
+struct cerar_dim3 {
+  unsigned x, y, z;
+};
+extern const __attribute__((device)) cerar_dim3 threadIdx, blockIdx, blockDim, gridDim;
+__attribute__((device)) float __fmaf_rn(float, float, float);
+#else  // host
+#define CERAR_GPU 0
+#define CERAR_DEVICE static inline __attribute__((always_inline))
+#define CERAR_CONSTEXPR constexpr
+#define CERAR_PARAMETER CERAR_ANNOTATE("parameter") constexpr
+#if !defined(CERAR_KERNEL)  // a program may link kernels in as functions of its own
+#define CERAR_KERNEL extern "C" CERAR_ANNOTATE("kernel") __attribute__((visibility("default"))) void
+// Lets the loader of a host build check that both sides agree on the parameter block.
+extern "C" {
+extern const unsigned cerar_visit_arguments_size __attribute__((visibility("default")));
+const unsigned cerar_visit_arguments_size = sizeof(cerar_visit_arguments);
+}
+#endif
+#endif
+
+// Every product is an explicit fused multiply-add and every step rounds once, so that CPU and GPU agree bit for bit.
+CERAR_DEVICE float cerar_fma(float a, float b, float c) {
+#if CERAR_GPU
+  return __fmaf_rn(a, b, c);
+#else
+  return __builtin_fmaf(a, b, c);
+#endif
+}
+
+/// W neighbouring elements of one line.
+template <int W>
+struct alignas(W * sizeof(float)) cerar_pack {
+  float at[W];
+};
+
+template <int W>
+CERAR_DEVICE cerar_pack<W> cerar_load(const float* from) {
+  return *reinterpret_cast<const cerar_pack<W>*>(from);
+}
+
+template <int W>
+CERAR_DEVICE void cerar_store(float* to, const cerar_pack<W>& value) {
+  *reinterpret_cast<cerar_pack<W>*>(to) = value;
+}
+
+// The element loops, over `lines` lines of `interleave` elements or over `elements` contiguous ones. On the GPU:
+// grid-stride over packs of W elements. On the host: plain loops that the compiler vectorises; distinct elements of a
+// class never depend on each other, whatever aliases, because an element's loads all come before its stores
+// and every pointer is indexed alike.
+#if CERAR_GPU
+#define CERAR_FOR_EACH_IN_LINES(W, lines, interleave, row, lane)                                        \
+  for (long long cerar_at = (long long)blockIdx.x * blockDim.x + threadIdx.x;                           \
+       cerar_at < (lines) * ((interleave) / (W)); cerar_at += (long long)gridDim.x * blockDim.x)        \
+    if (const long long row = cerar_at / ((interleave) / (W)); true)                                    \
+      if (const int lane = (int)(cerar_at % ((interleave) / (W))) * (W); true)
+#define CERAR_FOR_EACH(W, elements, at)                                                                 \
+  for (long long at = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * (W); at < (elements);        \
+       at += (long long)gridDim.x * blockDim.x * (W))
+#else
+#define CERAR_FOR_EACH_IN_LINES(W, lines, interleave, row, lane) \
+  for (long long row = 0; row < (lines); ++row)                  \
+    _Pragma("clang loop vectorize(assume_safety)") for (int lane = 0; lane < (interleave); lane += (W))
+#define CERAR_FOR_EACH(W, elements, at) \
+  _Pragma("clang loop vectorize(assume_safety)") for (long long at = 0; at < (elements); at += (W))
+#endif
+
+// Runs `body<W, ...>(arguments, input, slots, offset, elements)` over the rows of the vector and, when there is one,
+// over the padded row behind them; `offset` is where the part starts in the message.
+#if CERAR_GPU
+#define CERAR_RUN(body, arguments, ...)                                                        \
+  do {                                                                                         \
+    if ((arguments).vector_width == 4)                                                         \
+      CERAR_RUN_WIDTH(body, arguments, 4, ##__VA_ARGS__);                                      \
+    else                                                                                       \
+      CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__);                                      \
+  } while (false)
+#else
+#define CERAR_RUN(body, arguments, ...) CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__)
+#endif
+// One loop over both parts rather than the body twice: it halves the code, which is most of NVRTC's time.
+#define CERAR_RUN_WIDTH(body, arguments, W, ...)                                        \
+  for (int cerar_part = 0; cerar_part < ((arguments).tail ? 2 : 1); ++cerar_part)      \
+  body<W, ##__VA_ARGS__>(arguments, cerar_part ? (arguments).tail : (arguments).input, \
+                         cerar_part ? (arguments).tail : (arguments).slots,            \
+                         cerar_part ? (arguments).elements : 0,                        \
+                         cerar_part ? kInterleave : (arguments).elements)

@@ -1,0 +1,162 @@
+// Differential codes (c = rN, r >= 2): open, visit, close. Design, section 2b.
+//
+// Sample k of a class is component k of the sum plus epsilon times parts of the next two. A visit adds up to three
+// components to the message, stores the sample over a component that is no longer needed, and finishes the
+// component two samples back. Phase 0 (the "turn") raises the order of the message: it subtracts its own previous
+// sample and divides by epsilon.
+#include "templates/wire/f32.h"
+
+CERAR_PARAMETER int kWorkers = 2;
+CERAR_PARAMETER int kTerms = 2;
+CERAR_PARAMETER int kInterleave = 32;
+CERAR_PARAMETER bool kOwnExact = true;
+CERAR_PARAMETER float kInverseEpsilon = 1;
+/// [phase][component - first] contributions at visits t <= N and after.
+CERAR_PARAMETER float kOpen[kWorkers][3] = {};
+CERAR_PARAMETER float kExtend[kWorkers][3] = {};
+/// [phase][0: k <= r-3, 1: k = r-2][component - k - 1] correction of the stored sample k.
+CERAR_PARAMETER float kOwn[kWorkers][2][2] = {};
+/// [phase][0: k <= r-3, 1: k = r-2, 2: k = r-1][sample - k] weights of component k.
+CERAR_PARAMETER float kDecode[kWorkers][3][3] = {};
+
+static_assert(kWorkers >= 2, "workers must be at least 2");
+static_assert(kTerms >= 2, "differential codes have at least 2 components per class");
+static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0, "interleave must be a power of two from 4");
+
+CERAR_CONSTEXPR int min_of(int a, int b) { return a < b ? a : b; }
+
+/// First visit of phases 1..N-1 (before the message holds every worker).
+template <int W, bool Receives>
+CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const float* input, float*, long long offset,
+                            long long elements) {
+  const float w0 = kOpen[a.phase][0], w1 = kOpen[a.phase][1], w2 = kOpen[a.phase][2];
+  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane) {
+    const float* const line = input + row * (kTerms * kInterleave) + lane;
+    const long long at = offset + row * kInterleave + lane;
+    cerar_pack<W> x = {};
+    if constexpr (Receives) x = cerar_receive<W>(a.received, at);
+    const cerar_pack<W> g0 = cerar_load<W>(line);
+    const cerar_pack<W> g1 = cerar_load<W>(line + kInterleave);
+    for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w1, g1.at[i], cerar_fma(w0, g0.at[i], x.at[i]));
+    if (kTerms > 2) {
+      const cerar_pack<W> g2 = cerar_load<W>(line + 2 * kInterleave);
+      for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w2, g2.at[i], x.at[i]);
+    }
+    cerar_send<W>(a.message, at, x);
+  }
+}
+
+/// Takes sample k. `Turn`: phase 0. `Lines`: how many of the three components exist. `Finishes`: component k-2 can
+/// be decoded. `Last`: k = r-1, so that k-1 and k can be decoded as well. `Forwards`: there is a next round.
+template <int W, bool Turn, bool Raises, int Lines, bool Finishes, bool Last, bool Forwards>
+CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const float* input, float* slots, long long offset,
+                             long long elements) {
+  const int k = a.sample, phase = Turn ? 0 : a.phase;
+  const float(&w)[3] = Turn && !Raises ? kOpen[phase] : kExtend[phase];
+  const float w0 = w[0], w1 = w[1], w2 = w[2];
+  // The own correction of sample k uses components k+1 and k+2; those of the visit start at k (turn) or k+1.
+  constexpr int kNext = Turn ? 1 : 0;
+  const int own_row = k <= kTerms - 3 ? 0 : 1, previous_row = k - 1 <= kTerms - 3 ? 0 : 1;
+  const float own1 = kOwn[phase][own_row][0], own2 = kOwn[phase][own_row][1];
+  const float previous1 = kOwn[phase][previous_row][0], previous2 = kOwn[phase][previous_row][1];
+  const float scale = 1.0f / a.divisor;
+  float d[3][3];
+  for (int row = 0; row < 3; ++row)
+    for (int s = 0; s < 3; ++s) d[row][s] = kDecode[phase][row][s] * scale;
+  const float* const first_line = input + (k + 1 - kNext) * kInterleave;
+  float* const first_slot = slots + k * kInterleave;
+  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane) {
+    const long long at = offset + row * kInterleave + lane;
+    const float* const line = first_line + row * (kTerms * kInterleave) + lane;
+    float* const slot = first_slot + row * (kTerms * kInterleave) + lane;
+    cerar_pack<W> x = cerar_receive<W>(a.received, at);
+    cerar_pack<W> g[3] = {};
+    if constexpr (Lines > 0) {
+      g[0] = cerar_load<W>(line);
+      for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w0, g[0].at[i], x.at[i]);
+    }
+    if constexpr (Lines > 1) {
+      g[1] = cerar_load<W>(line + kInterleave);
+      for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w1, g[1].at[i], x.at[i]);
+    }
+    if constexpr (Lines > 2) {
+      g[2] = cerar_load<W>(line + 2 * kInterleave);
+      for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w2, g[2].at[i], x.at[i]);
+    }
+    cerar_pack<W> x1 = {};  // stored sample k-1
+    if constexpr (Raises || Finishes || Last) x1 = cerar_load<W>(slot - kInterleave);
+    if constexpr (Raises) {
+      cerar_pack<W> raw = x1;  // as it was sent: without the own correction
+      if (kOwnExact) {
+        if constexpr (Lines > 1)
+          for (int i = 0; i < W; ++i) raw.at[i] = cerar_fma(-previous2, g[1].at[i], raw.at[i]);
+        for (int i = 0; i < W; ++i) raw.at[i] = cerar_fma(-previous1, g[0].at[i], raw.at[i]);
+      }
+      for (int i = 0; i < W; ++i) x.at[i] = (x.at[i] - raw.at[i]) * kInverseEpsilon;
+    }
+    if constexpr (Forwards) cerar_send<W>(a.message, at, x);
+    if (kOwnExact) {
+      if constexpr (kNext < Lines)
+        for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(own1, g[kNext].at[i], x.at[i]);
+      if constexpr (kNext + 1 < Lines)
+        for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(own2, g[kNext + 1].at[i], x.at[i]);
+    }
+    if constexpr (Finishes) {
+      float* const done = slot - 2 * kInterleave;
+      cerar_pack<W> y = cerar_load<W>(done);
+      for (int i = 0; i < W; ++i)
+        y.at[i] = cerar_fma(d[0][2], x.at[i], cerar_fma(d[0][1], x1.at[i], d[0][0] * y.at[i]));
+      cerar_store<W>(done, y);
+    }
+    if constexpr (Last) {
+      for (int i = 0; i < W; ++i) x1.at[i] = cerar_fma(d[1][1], x.at[i], d[1][0] * x1.at[i]);
+      for (int i = 0; i < W; ++i) x.at[i] = d[2][0] * x.at[i];
+      cerar_store<W>(slot - kInterleave, x1);
+    }
+    cerar_store<W>(slot, x);
+  }
+}
+
+/// Samples 0..r-2, which always have a next round; `Turn` and `Raises` as above.
+template <bool Turn, bool Raises, bool Finishes>
+CERAR_DEVICE void visit_class(const cerar_visit_arguments& a) {
+  const int lines = kTerms - a.sample - (Turn ? 0 : 1);
+  if (lines >= 3) {
+    CERAR_RUN(visit_part, a, Turn, Raises, min_of(3, kTerms), Finishes, false, true);
+  } else if (lines == 2) {
+    CERAR_RUN(visit_part, a, Turn, Raises, 2, Finishes, false, true);
+  } else {
+    CERAR_RUN(visit_part, a, Turn, Raises, 1, Finishes, false, true);
+  }
+}
+
+CERAR_KERNEL open(cerar_visit_arguments a) {
+  if (a.received)
+    CERAR_RUN(open_part, a, true);
+  else
+    CERAR_RUN(open_part, a, false);
+}
+
+CERAR_KERNEL visit(cerar_visit_arguments a) {
+  if (a.phase != 0) {
+    if (a.sample < 2)
+      visit_class<false, false, false>(a);
+    else
+      visit_class<false, false, true>(a);
+  } else if (a.sample == 0) {
+    visit_class<true, false, false>(a);
+  } else if (a.sample < 2) {
+    visit_class<true, true, false>(a);
+  } else {
+    visit_class<true, true, true>(a);
+  }
+}
+
+CERAR_KERNEL close(cerar_visit_arguments a) {
+  if (a.phase == 0)
+    CERAR_RUN(visit_part, a, true, true, 1, (kTerms > 2), true, true);
+  else if (a.message)
+    CERAR_RUN(visit_part, a, false, false, 0, (kTerms > 2), true, true);
+  else
+    CERAR_RUN(visit_part, a, false, false, 0, (kTerms > 2), true, false);
+}

@@ -1,0 +1,108 @@
+#include "tuner/code/plain_tables.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/base/error.h"
+#include "tuner/code/constructions/harmonic.h"
+#include "tuner/code/error_model.h"
+#include "tuner/code/wire_noise.h"
+
+namespace cerar::tuner {
+namespace {
+
+bool is_f32(double x) { return static_cast<double>(static_cast<float>(x)) == x; }
+
+TEST(PlainCode, IsZeroBeforeTheFirstVisit) {
+  const PlainCode code = harmonic_code(4, 8, 0.1);
+  EXPECT_EQ(code.at(0, 0, 1), 0);
+  EXPECT_EQ(code.at(0, -3, 0), 0);
+  EXPECT_EQ(code.at(0, 1, 0), 1);
+}
+
+TEST(PlainCode, IncrementsBecomeExactFloats) {
+  for (const auto& [workers, components, epsilon] :
+       {std::tuple{8, 24, 1e-2}, {8, 64, 2e-2}, {8, 12, 1e-7}, {4, 32, 1e-3}, {8, 5, 0.1}}) {
+    const PlainCode code = harmonic_code(workers, components, epsilon);
+    const PlainCode rounded = with_f32_increments(code);
+    for (int j = 0; j < code.shape.chains; ++j)
+      for (int t = 1; t <= code.shape.visits; ++t)
+        for (int k = 0; k < code.shape.terms; ++k) {
+          const double increment = rounded.at(j, t, k) - rounded.at(j, t - workers, k);
+          EXPECT_TRUE(is_f32(increment)) << workers << ", " << components;
+          EXPECT_NEAR(rounded.at(j, t, k), code.at(j, t, k), 1e-6 * std::abs(code.at(j, t, k)) + 1e-7);
+          const bool changes = code.at(j, t, k) != code.at(j, t - workers, k);
+          EXPECT_TRUE(changes || increment == 0);
+        }
+    EXPECT_EQ(with_f32_increments(rounded).beta, rounded.beta);
+  }
+}
+
+TEST(PlainTables, TheClaimComesFromTheTablesAloneBitForBit) {
+  for (const auto& [workers, components] : {std::pair{8, 16}, {8, 24}, {4, 6}, {8, 3}, {6, 15}}) {
+    const PlainCode code = harmonic_code(workers, components, 8e-3);
+    const PlainDesign design = plain_design(code, kNuF32);
+    const runtime::ErrorClaim again = claim_of(code.shape, design.tables, kNuF32);
+    EXPECT_EQ(again.total, design.claim.total);
+    EXPECT_EQ(again.condition, design.claim.condition);
+    EXPECT_EQ(again.noise_gain, design.claim.noise_gain);
+    EXPECT_EQ(again.approximation, design.claim.approximation);
+    EXPECT_EQ(again.approximation_worst, design.claim.approximation_worst);
+    EXPECT_EQ(again.noise, design.claim.noise);
+    EXPECT_DOUBLE_EQ(again.total, std::hypot(again.approximation, again.noise));
+  }
+}
+
+TEST(PlainTables, RoundingCostsNextToNothing) {
+  for (const auto& [workers, terms, epsilon] : {std::tuple{8, 2, 8e-4}, {8, 3, 8e-3}, {8, 4, 2.7e-2}}) {
+    const PlainCode code = harmonic_code(workers, terms * workers, epsilon);
+    const double ideal = claim_of(code, least_squares_decoder(code, kNuF32), kNuF32).total;
+    const double rounded = plain_design(code, kNuF32).claim.total;
+    EXPECT_NEAR(rounded / ideal, 1, 0.02) << terms;
+  }
+}
+
+TEST(PlainTables, DecodesDifferencesOfNeighboursWhereThereIsOneChain) {
+  const PlainCode code = with_f32_increments(harmonic_code(4, 12, 0.05));
+  const Decoder decoder = least_squares_decoder(code, kNuF32);
+  const runtime::PlainTables tables = plain_design(code, kNuF32).tables;
+  const int terms = 3;
+  const double x[terms] = {0.3, -1.2, 2.5};
+  const double z[terms] = {x[0], x[1] - x[0], x[2] - x[1]};
+  for (int p = 0; p < 4; ++p)
+    for (int k = 0; k < terms; ++k) {
+      double from_samples = 0, from_differences = 0;
+      for (int s = 0; s < terms; ++s) {
+        from_samples += decoder.phase[p](s, k) * x[s];
+        from_differences += tables.decode[(p * terms + s) * terms + k] * z[s];
+      }
+      EXPECT_NEAR(from_differences, from_samples, 1e-5 * decoder.phase[p].norm());
+    }
+}
+
+TEST(PlainTables, AWrongDecoderShowsInTheClaim) {
+  const PlainCode code = harmonic_code(8, 24, 1e-2);
+  PlainDesign design = plain_design(code, kNuF32);
+  design.tables.decode[0] *= 1.5f;  // phase 0, weight of the first sample in component 0
+  EXPECT_GT(claim_of(code.shape, design.tables, kNuF32).total, 2 * design.claim.total);
+}
+
+TEST(PlainTables, RefusesTablesOfTheWrongSize) {
+  const PlainCode code = harmonic_code(8, 24, 1e-2);
+  const PlainDesign design = plain_design(code, kNuF32);
+  runtime::PlainTables short_beta = design.tables, short_decode = design.tables;
+  short_beta.beta.pop_back();
+  short_decode.decode.pop_back();
+  for (const runtime::PlainTables& tables : {short_beta, short_decode}) {
+    try {
+      claim_of(code.shape, tables, kNuF32);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_plan);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cerar::tuner

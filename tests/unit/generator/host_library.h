@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "generator/kernel_spec.h"
+#include "templates/visit_arguments.h"
+#include "tests/unit/generator/temporary_directory.h"
+
+namespace cerar::test {
+
+/// The host build of one variant's kernels, opened with dlopen.
+class HostLibrary {
+ public:
+  explicit HostLibrary(const generator::KernelSpec& spec);
+  ~HostLibrary();
+  HostLibrary(const HostLibrary&) = delete;
+  HostLibrary& operator=(const HostLibrary&) = delete;
+
+  void run(const std::string& role, const cerar_visit_arguments& arguments) const;
+  unsigned arguments_size() const;
+
+ private:
+  void* symbol(const std::string& name) const;
+
+  std::string prefix_;
+  TemporaryDirectory directory_;
+  void* handle_ = nullptr;
+};
+
+/// One visit as a kernel sees it and as a reference in double precision does: rows of the vector, a padded
+/// row, an incoming and an outgoing message. All buffers are poisoned with NaN around what a kernel may read.
+struct Visit {
+  int terms = 1, interleave = 32, rows = 3;
+  bool has_tail = true, receives = true, sends = true, in_place = true;
+  int phase = 0, sample = -1;
+  float divisor = 1;
+};
+
+/// What a role does to one element of each line of a row.
+struct Element {
+  std::vector<double> input;  ///< [terms]
+  std::vector<double> slots;  ///< [terms], read and written
+  double received = 0;
+  double message = 0;  ///< written
+};
+
+/// Runs `role` and compares every slot and message element with `reference`; also that nothing else was
+/// written.
+void expect_matches(const HostLibrary& library, const std::string& role, const Visit& visit,
+                    const std::function<void(Element&)>& reference);
+
+}  // namespace cerar::test

@@ -1,0 +1,116 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "generator/compile/nvrtc_compiler.h"
+#include "generator/specialise/specialise.h"
+#include "runtime/base/error.h"
+#include "tests/unit/generator/variants.h"
+
+namespace cerar::generator {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Nvrtc : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!nvrtc_available()) GTEST_SKIP() << "this build has no NVRTC";
+  }
+
+  static std::string source_of(const char* family, int workers, int terms) {
+    return specialise(make_kernel_spec(test::random_variant(family, workers, terms)));
+  }
+};
+
+int count(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  return static_cast<int>(std::distance(std::sregex_iterator(text.begin(), text.end(), expression), {}));
+}
+
+TEST_F(Nvrtc, KernelsStayInRegisters) {
+  const std::vector<std::pair<const char*, int>> cases = {
+      {"sum", 1}, {"plain", 2}, {"plain", 3}, {"plain", 4}, {"differential", 8}, {"differential", 32}};
+  for (const auto& [family, terms] : cases) {
+    for (const char* architecture : {"sm_80", "sm_90"}) {
+      const Cubin cubin = compile_cubin(source_of(family, 8, terms), architecture);
+      EXPECT_EQ(cubin.bytes.substr(1, 3), "ELF");
+      EXPECT_EQ(cubin.kernels.size(), roles(family).size());
+      for (const CompiledKernel& kernel : cubin.kernels) {
+        EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry << " on " << architecture;
+        EXPECT_LE(kernel.registers, 64) << kernel.entry << " on " << architecture;
+        EXPECT_GT(kernel.registers, 0) << kernel.entry << " on " << architecture;
+      }
+    }
+  }
+}
+
+TEST_F(Nvrtc, ReportsSpills) {
+  // A kernel with more live values than registers: shows that the report is read and not merely zero.
+  const std::string source = R"(
+extern "C" __global__ void __launch_bounds__(1024, 2) greedy(float* data) {
+  float value[96];
+  for (int i = 0; i < 96; ++i) value[i] = data[i * 1024 + threadIdx.x];
+  __syncthreads();
+  for (int k = 0; k < 4; ++k)
+    for (int i = 0; i < 96; ++i) value[i] = value[i] * value[(i * 7 + 5) % 96] + 1.0f;
+  for (int i = 0; i < 96; ++i) data[i * 1024 + threadIdx.x] = value[i];
+})";
+  const Cubin cubin = compile_cubin(source, "sm_80");
+  ASSERT_EQ(cubin.kernels.size(), 1u);
+  EXPECT_EQ(cubin.kernels[0].entry, "greedy");
+  EXPECT_GT(cubin.kernels[0].spill_bytes, 0);
+}
+
+TEST_F(Nvrtc, AccessesAre128BitAndCoherent) {
+  for (const auto& [family, terms] :
+       {std::pair{"sum", 1}, std::pair{"plain", 3}, std::pair{"differential", 8}}) {
+    const std::string ptx = compile_ptx(source_of(family, 8, terms), "sm_80");
+    EXPECT_GT(count(ptx, R"(ld\.global\.v4)"), 0) << family;
+    EXPECT_GT(count(ptx, R"(st\.global\.v4)"), 0) << family;
+    // Buffers that a peer writes, or that change in place, must not go through the read-only cache.
+    EXPECT_EQ(count(ptx, R"(ld\.global\.nc)"), 0) << family;
+    EXPECT_EQ(count(ptx, R"(\.local)"), 0) << family;
+  }
+}
+
+TEST_F(Nvrtc, SumsCompileToCopyAndAdd) {
+  const std::string products = R"((mul|fma|mad)\.(rn\.)?f32)";
+  EXPECT_EQ(count(compile_ptx(source_of("sum", 8, 1), "sm_80"), products), 0);
+  EXPECT_GT(count(compile_ptx(source_of("plain", 8, 2), "sm_80"), products), 0);
+}
+
+TEST_F(Nvrtc, IsReproducible) {
+  const std::string source = source_of("plain", 4, 2);
+  EXPECT_EQ(compile_cubin(source, "sm_80").bytes, compile_cubin(source, "sm_80").bytes);
+}
+
+TEST_F(Nvrtc, RefusesUnknownArchitecturesAndBadSource) {
+  const auto known = supported_architectures();
+  EXPECT_THAT(known, ::testing::Contains("sm_80"));
+  try {
+    compile_cubin(source_of("sum", 4, 1), "sm_999");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_THAT(error.what(), HasSubstr("sm_999"));
+    for (const std::string& name : known) EXPECT_THAT(error.what(), HasSubstr(name));
+  }
+  try {
+    compile_cubin("extern \"C\" __global__ void broken() { missing(); }", "sm_80");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_plan);
+    EXPECT_THAT(error.what(), HasSubstr("missing"));
+  }
+}
+
+TEST(NvrtcAbsent, SaysSo) {
+  if (nvrtc_available()) GTEST_SKIP() << "this build has NVRTC";
+  EXPECT_TRUE(supported_architectures().empty());
+  EXPECT_THROW(compile_cubin("", "sm_80"), Error);
+}
+
+}  // namespace
+}  // namespace cerar::generator

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "runtime/plan/plan.h"
+
+namespace cerar::test {
+
+/// A variant with random tables (fixed seed): the kernels' arithmetic is under test, not the code behind it.
+/// `family` is "sum" (terms = 1), "plain" or "differential".
+runtime::Variant random_variant(const std::string& family, int workers, int terms, bool own_exact = true);
+
+/// A plan of one sum, one plain and one differential variant for `workers`.
+runtime::Plan random_plan(int workers);
+
+}  // namespace cerar::test

@@ -1,0 +1,60 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "tuner/cli/commands.h"
+
+namespace {
+
+void add_tune_options(CLI::App& app, cerar::tuner::TuneArguments& tune) {
+  app.add_option("--topology", tune.topology, "name from configs/topologies, or a file");
+  app.add_option("--workers", tune.workers, "ranks N (default: the topology's)");
+  app.add_option("--components", tune.components, "only this number of components c");
+  app.add_option("--max-error", tune.max_error, "largest relative rms error allowed")->capture_default_str();
+  app.add_option("--max-condition", tune.max_condition, "largest condition number of a code");
+  app.add_option("--construction", tune.construction,
+                 "approximate codes: harmonic, optimized or differential (default: any)");
+  app.add_option("--dtype", tune.data_type, "type of the vector")->capture_default_str();
+  app.add_option("--wire", tune.wire, "type of the messages; native: that of the vector")
+      ->capture_default_str();
+  app.add_option("--arch", tune.architectures, "more GPU architectures to compile for: sm_80,sm_90,...")
+      ->delimiter(',');
+  app.add_option("--out", tune.out, "plan directory (default: plans/<topology>-n<workers>)");
+  app.add_flag("--keep", tune.keep, "refuse to replace an existing plan");
+  app.add_flag("--json", tune.json, "print the candidates and the choice as JSON");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Designs a coded ring all-reduce for a topology and writes it as a plan directory.",
+               "cerar-tune"};
+  app.set_version_flag("--version", "cerar " CERAR_VERSION);
+  app.require_subcommand(0, 1);
+  cerar::tuner::TuneArguments tune;
+  add_tune_options(app, tune);
+
+  std::string plan;
+  bool json = false;
+  auto* show = app.add_subcommand("show", "print a plan for people");
+  show->add_option("plan", plan, "plan directory")->required();
+  show->add_flag("--json", json, "as JSON");
+  auto* check =
+      app.add_subcommand("check", "regression test of a plan: claims, sources, kernels, measured error");
+  check->add_option("plan", plan, "plan directory")->required();
+
+  try {
+    app.parse(argc, argv);
+    if (*show) return cerar::tuner::run_show(plan, json);
+    if (*check) return cerar::tuner::run_check(plan);
+    if (tune.topology.empty()) throw CLI::RequiredError("--topology");
+    return cerar::tuner::run_tune(tune);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::fprintf(stderr, "cerar-tune: %s (see cerar-tune --help)\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cerar-tune: %s\n", error.what());
+    return 1;
+  }
+}

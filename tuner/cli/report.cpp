@@ -1,0 +1,168 @@
+#include "tuner/cli/report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/plan/names.h"
+#include "tuner/cli/text.h"
+
+namespace cerar::tuner {
+namespace {
+
+constexpr double kSizes[] = {1048576.0, 64 * 1048576.0, 1024 * 1048576.0};
+
+std::string error_text(const Candidate& candidate) {
+  return candidate.is_exact() ? "exact" : fmt::format("{:.2e}", candidate.claim.total);
+}
+
+std::string candidate_table(const std::vector<Candidate>& candidates, const CostLine& baseline,
+                            const Selection& selection) {
+  std::set<std::size_t> chosen;
+  for (const auto& choice : selection.choices) chosen.insert(choice.candidate);
+  std::vector<std::vector<std::string>> rows = {{"construction", "c", "rounds", "rate", "condition",
+                                                 "noise gain", "error", "1 MiB", "64 MiB", "1 GiB", "large",
+                                                 ""}};
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
+    std::vector<std::string> row = {std::string(runtime::name_of(candidate.construction)),
+                                    std::to_string(candidate.shape.components),
+                                    std::to_string(candidate.shape.rounds),
+                                    fmt::format("{:.3f}", candidate.rate()),
+                                    fmt::format("{:.4g}", candidate.claim.condition),
+                                    fmt::format("{:.3g}", candidate.claim.noise_gain),
+                                    error_text(candidate)};
+    for (double bytes : kSizes)
+      row.push_back(fmt::format("{:.3f}", candidate.cost.at(bytes) / baseline.at(bytes)));
+    row.push_back(fmt::format("{:.3f}", candidate.cost.us_per_mib / baseline.us_per_mib));
+    row.push_back(!candidate.allowed ? "too inexact" : chosen.count(i) ? "chosen" : "");
+    rows.push_back(std::move(row));
+  }
+  return table_text(rows);
+}
+
+std::string ranges_text(const std::vector<runtime::ByteRange>& ranges) {
+  std::vector<std::string> texts;
+  for (const auto& range : ranges)
+    texts.push_back(range.min_bytes == 0 && range.max_bytes == runtime::ByteRange{}.max_bytes
+                        ? "all sizes"
+                        : fmt::format("{} to {}", bytes_text(range.min_bytes), bytes_text(range.max_bytes)));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string variants_table(const runtime::Plan& plan) {
+  std::vector<std::vector<std::string>> rows = {
+      {"variant", "from", "to", "c", "rounds", "error", "lanes", "us at the end", "baseline"}};
+  for (const auto& variant : plan.variants) {
+    const bool unbounded = variant.max_bytes == runtime::ByteRange{}.max_bytes;
+    const std::uint64_t bytes = unbounded
+                                    ? std::max<std::uint64_t>(std::uint64_t{1} << 30, 2 * variant.min_bytes)
+                                    : variant.max_bytes;
+    const double mib = static_cast<double>(bytes) / 1048576.0;
+    rows.push_back(
+        {variant.name, bytes_text(variant.min_bytes), bytes_text(variant.max_bytes),
+         std::to_string(variant.shape.components), std::to_string(variant.shape.rounds),
+         variant.messages == runtime::Messages::sum ? "exact" : fmt::format("{:.2e}", variant.claim.total),
+         std::to_string(variant.lanes),
+         fmt::format("{:.0f}{}", variant.prediction.fixed_us + variant.prediction.us_per_mib * mib,
+                     unbounded ? fmt::format(" ({})", bytes_text(bytes)) : ""),
+         fmt::format("{:.0f}", variant.prediction.ring_fixed_us + variant.prediction.ring_us_per_mib * mib)});
+  }
+  std::string text = table_text(rows);
+  if (!plan.baseline_faster.empty())
+    text += fmt::format("the {} is predicted faster: {}; transports that offer it use it there\n",
+                        plan.baseline, ranges_text(plan.baseline_faster));
+  return text;
+}
+
+nlohmann::json claim_json(const runtime::ErrorClaim& claim) {
+  return {{"condition", claim.condition},
+          {"noise_gain", claim.noise_gain},
+          {"approximation", claim.approximation},
+          {"approximation_worst", claim.approximation_worst},
+          {"noise", claim.noise},
+          {"total", claim.total}};
+}
+
+}  // namespace
+
+std::string tune_report(const std::vector<Candidate>& candidates, const Selection& selection,
+                        const runtime::Plan& plan, const Topology& topology, const SearchOptions& options) {
+  std::string text = fmt::format("{}: {}, N = {}, f32, relative rms error up to {:.3g}\n\n", topology.name,
+                                 topology.title, options.workers, options.max_error);
+  if (options.workers > 1) {
+    text += fmt::format("Candidates; times are predictions, relative to the {}\n", plan.baseline);
+    text += candidate_table(candidates, baseline_cost(topology, options.workers), selection) + "\n";
+  }
+  return text + plan_report(plan);
+}
+
+std::string plan_report(const runtime::Plan& plan) {
+  std::string text = fmt::format("Choice: {}.\n\n{}", plan.reason, variants_table(plan));
+  std::set<std::string> targets;
+  int registers = 0, spills = 0;
+  for (const auto& variant : plan.variants)
+    for (const auto& kernel : variant.kernels)
+      for (const auto& use : kernel.resources) {
+        targets.insert(use.target);
+        registers = std::max(registers, use.registers);
+        spills += use.spill_bytes;
+      }
+  if (!targets.empty())
+    text += fmt::format("cubins: {}; at most {} registers, {} bytes spilled\n", fmt::join(targets, ", "),
+                        registers, spills);
+  return text;
+}
+
+nlohmann::json tune_json(const std::vector<Candidate>& candidates, const Selection& selection,
+                         const runtime::Plan& plan, const Topology& topology,
+                         const std::filesystem::path& directory) {
+  const CostLine baseline = baseline_cost(topology, plan.workers);
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& candidate : candidates)
+    list.push_back({{"construction", runtime::name_of(candidate.construction)},
+                    {"components", candidate.shape.components},
+                    {"rounds", candidate.shape.rounds},
+                    {"rate", candidate.rate()},
+                    {"errors", claim_json(candidate.claim)},
+                    {"fixed_us", candidate.cost.fixed_us},
+                    {"us_per_mib", candidate.cost.us_per_mib},
+                    {"large_ratio", candidate.cost.us_per_mib / baseline.us_per_mib},
+                    {"stop_reason", candidate.stop_reason},
+                    {"allowed", candidate.allowed}});
+  nlohmann::json result = plan_json(plan);
+  result["candidates"] = std::move(list);
+  result["baseline_fixed_us"] = baseline.fixed_us;
+  result["baseline_us_per_mib"] = baseline.us_per_mib;
+  result["directory"] = directory.string();
+  (void)selection;
+  return result;
+}
+
+nlohmann::json plan_json(const runtime::Plan& plan) {
+  nlohmann::json variants = nlohmann::json::array();
+  for (const auto& variant : plan.variants)
+    variants.push_back({{"name", variant.name},
+                        {"min_bytes", variant.min_bytes},
+                        {"max_bytes", variant.max_bytes},
+                        {"construction", runtime::name_of(variant.construction)},
+                        {"messages", runtime::name_of(variant.messages)},
+                        {"components", variant.shape.components},
+                        {"rounds", variant.shape.rounds},
+                        {"lanes", variant.lanes},
+                        {"errors", claim_json(variant.claim)},
+                        {"fixed_us", variant.prediction.fixed_us},
+                        {"us_per_mib", variant.prediction.us_per_mib},
+                        {"large_ratio", variant.prediction.us_per_mib / variant.prediction.ring_us_per_mib}});
+  nlohmann::json ranges = nlohmann::json::array();
+  for (const auto& range : plan.baseline_faster)
+    ranges.push_back({{"min_bytes", range.min_bytes}, {"max_bytes", range.max_bytes}});
+  return {{"topology", plan.topology}, {"workers", plan.workers},
+          {"reason", plan.reason},     {"max_error", plan.max_error},
+          {"baseline", plan.baseline}, {"baseline_faster", std::move(ranges)},
+          {"digest", plan.digest},     {"variants", std::move(variants)}};
+}
+
+}  // namespace cerar::tuner

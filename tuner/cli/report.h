@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "tuner/search/choose.h"
+
+namespace cerar::tuner {
+
+/// What `cerar-tune` prints: the table of candidates, the choice for each size, and why.
+std::string tune_report(const std::vector<Candidate>& candidates, const Selection& selection,
+                        const runtime::Plan& plan, const Topology& topology, const SearchOptions& options);
+
+/// The same for programs.
+nlohmann::json tune_json(const std::vector<Candidate>& candidates, const Selection& selection,
+                         const runtime::Plan& plan, const Topology& topology,
+                         const std::filesystem::path& directory);
+
+/// The variants of a plan, for `cerar-tune show`.
+std::string plan_report(const runtime::Plan& plan);
+nlohmann::json plan_json(const runtime::Plan& plan);
+
+}  // namespace cerar::tuner

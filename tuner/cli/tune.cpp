@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "generator/compile/nvrtc_compiler.h"
+#include "generator/generate.h"
+#include "generator/publish.h"
+#include "runtime/base/error.h"
+#include "runtime/plan/names.h"
+#include "tuner/cli/commands.h"
+#include "tuner/cli/progress.h"
+#include "tuner/cli/report.h"
+#include "tuner/search/build_plan.h"
+
+namespace cerar::tuner {
+namespace {
+
+using runtime::Construction;
+
+[[noreturn]] void refuse(const std::string& sentence) { throw Error(ErrorCode::invalid_argument, sentence); }
+
+SearchOptions search_options(const TuneArguments& arguments, const Topology& topology) {
+  SearchOptions options;
+  options.workers = arguments.workers.value_or(topology.workers);
+  if (options.workers < 1 || options.workers > 256)
+    refuse(fmt::format("--workers is {} but must lie in 1..256.", options.workers));
+  options.max_error = arguments.max_error;
+  if (!(options.max_error >= 0) || std::isinf(options.max_error))
+    refuse(fmt::format("--max-error is {} but must be a relative error of 0 (exact codes only) or more.",
+                       arguments.max_error));
+  if (arguments.max_condition) {
+    if (!(*arguments.max_condition >= 1))
+      refuse(fmt::format("--max-condition is {} but no code has a condition number below 1.",
+                         *arguments.max_condition));
+    options.max_condition = *arguments.max_condition;
+  }
+  options.components = arguments.components;
+  if (options.components && (*options.components < 1 || *options.components > 1 << 16))
+    refuse(fmt::format("--components is {} but must lie in 1..65536.", *options.components));
+  if (!arguments.construction.empty()) {
+    Construction construction{};
+    const bool known =
+        runtime::from_name(arguments.construction, construction) && construction != Construction::vandermonde;
+    if (!known)
+      refuse(fmt::format("--construction is '{}'; known are ring, harmonic, optimized, differential.",
+                         arguments.construction));
+    options.construction = construction;
+  }
+  return options;
+}
+
+void check_types(const TuneArguments& arguments) {
+  runtime::DataType type{};
+  if (!runtime::from_name(arguments.data_type, type))
+    throw Error(ErrorCode::unsupported, fmt::format("--dtype is '{}'; supported are {}.", arguments.data_type,
+                                                    runtime::known_names<runtime::DataType>()));
+  runtime::Wire wire{};
+  if (arguments.wire != "native" && !runtime::from_name(arguments.wire, wire))
+    throw Error(ErrorCode::unsupported, fmt::format("--wire is '{}'; supported are native, {}.",
+                                                    arguments.wire, runtime::known_names<runtime::Wire>()));
+}
+
+// The topology's and the user's; empty in a build without NVRTC unless the user insists.
+std::vector<std::string> architectures(const TuneArguments& arguments, const Topology& topology) {
+  std::vector<std::string> list = arguments.architectures;
+  if (generator::nvrtc_available())
+    list.insert(list.end(), topology.architectures.begin(), topology.architectures.end());
+  std::set<std::string> unique(list.begin(), list.end());
+  const auto supported = generator::supported_architectures();
+  for (const auto& architecture : unique)
+    if (std::find(supported.begin(), supported.end(), architecture) == supported.end())
+      throw Error(
+          ErrorCode::unsupported,
+          generator::nvrtc_available()
+              ? fmt::format("--arch {} is not supported; this NVRTC compiles for {}.", architecture,
+                            fmt::join(supported, ", "))
+              : fmt::format(
+                    "--arch {} needs NVRTC, and this build has none; install a CUDA toolkit and build again.",
+                    architecture));
+  return {unique.begin(), unique.end()};
+}
+
+}  // namespace
+
+int run_tune(const TuneArguments& arguments) {
+  check_types(arguments);
+  const Topology topology = load_topology(arguments.topology);
+  SearchOptions options = search_options(arguments, topology);
+  generator::GenerateOptions generate;
+  generate.architectures = architectures(arguments, topology);
+  generate.replace = !arguments.keep;
+  if (arguments.out.empty()) {
+    generate.out = std::filesystem::path("plans") / fmt::format("{}-n{}", topology.name, options.workers);
+    std::error_code ignored;  // publishing names the path if this did not work
+    std::filesystem::create_directories("plans", ignored);
+  } else {
+    generate.out = arguments.out;
+  }
+  generator::StagedDirectory::check(generate.out, generate.replace);
+
+  Progress progress;
+  options.progress = [&](const std::string& step) { progress(step); };
+  generate.progress = options.progress;
+  const auto candidates = design_candidates(topology, options);
+  const Selection selection = choose(candidates, topology, options);
+  runtime::Plan plan = build_plan(candidates, selection, topology, options);
+  generator::generate(plan, generate);
+  progress.clear();
+
+  if (arguments.json) {
+    fmt::print("{}\n", tune_json(candidates, selection, plan, topology, generate.out).dump(2));
+  } else {
+    fmt::print("{}", tune_report(candidates, selection, plan, topology, options));
+    if (!generator::nvrtc_available() && !topology.architectures.empty())
+      fmt::print("cubins: none, this build found no CUDA toolkit; the plan runs on hosts only\n");
+    fmt::print("plan: {}\n", generate.out.string());
+  }
+  return 0;
+}
+
+}  // namespace cerar::tuner

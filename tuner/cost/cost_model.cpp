@@ -1,0 +1,37 @@
+#include "tuner/cost/cost_model.h"
+
+#include <algorithm>
+
+#include "tuner/cost/traffic.h"
+
+namespace cerar::tuner {
+namespace {
+
+constexpr double kMebibyte = 1048576.0;
+
+double us_per_mib(double gigabytes_per_second) { return kMebibyte / (gigabytes_per_second * 1e3); }
+
+}  // namespace
+
+CostLine cost_of(const Topology& topology, const runtime::Shape& shape, runtime::Messages messages) {
+  const double rate = static_cast<double>(shape.rounds) / shape.components;
+  const double wire = rate * us_per_mib(topology.bandwidth_gbs);
+  const double kernels = accesses_per_element(shape, messages) * us_per_mib(topology.memory_bandwidth_gbs);
+  return {.fixed_us = shape.rounds * topology.latency_us,
+          .us_per_mib = std::max(wire, kernels) + std::min(wire, kernels) / topology.lanes};
+}
+
+CostLine baseline_cost(const Topology& topology, int workers) {
+  if (!topology.baseline)
+    return cost_of(topology, runtime::make_shape(workers, workers), runtime::Messages::sum);
+  const auto& baseline = *topology.baseline;
+  const double steps = 2.0 * (workers - 1);
+  return {.fixed_us = baseline.base_us + steps * baseline.hop_us,
+          .us_per_mib = steps / workers * us_per_mib(baseline.bandwidth_gbs)};
+}
+
+std::string baseline_name(const Topology& topology) {
+  return topology.baseline ? topology.baseline->name : "plain ring";
+}
+
+}  // namespace cerar::tuner

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "runtime/plan/plan.h"
+#include "tuner/topology/topology.h"
+
+namespace cerar::tuner {
+
+/// Predicted time of one all-reduce, affine in the size: fixed_us + us_per_mib * bytes / 2^20.
+struct CostLine {
+  double fixed_us = 0;
+  double us_per_mib = 0;
+
+  double at(double bytes) const { return fixed_us + us_per_mib * bytes / 1048576.0; }
+};
+
+/// L (alpha + bytes / (c B)) for the messages. Kernels run beside the transfers of other lanes, so the slower
+/// of the two counts whole and the faster one only where nothing overlaps it: 1 / lanes of it.
+CostLine cost_of(const Topology& topology, const runtime::Shape& shape, runtime::Messages messages);
+
+/// The topology's baseline at N workers, or CERAR's own plain ring (c = N) where it names none.
+CostLine baseline_cost(const Topology& topology, int workers);
+
+/// Name of what baseline_cost describes.
+std::string baseline_name(const Topology& topology);
+
+}  // namespace cerar::tuner

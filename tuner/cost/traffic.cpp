@@ -1,0 +1,57 @@
+#include "tuner/cost/traffic.h"
+
+#include <algorithm>
+
+#include "runtime/schedule/step.h"
+
+namespace cerar::tuner {
+namespace {
+
+using runtime::Role;
+
+// Lines loaded and stored by one kernel per line of its message, without the message itself.
+int vector_lines(const runtime::Step& step, int terms) {
+  const int missing = step.phase == 0 ? 0 : 1;  // of three components from sample + missing on
+  const int components = std::clamp(terms - step.sample - missing, 0, 3);
+  const bool raises = step.phase == 0 && step.sample > 0;
+  switch (step.role) {
+    case Role::begin:
+      return 1;
+    case Role::relay:
+      return 1;
+    case Role::settle:
+      return 2;
+    case Role::keep:
+      return 1;
+    case Role::encode:
+      return 2 * terms;
+    case Role::accumulate:
+      return 2;
+    case Role::decode:
+      return 2 * terms;
+    case Role::open:
+      return std::min(terms, 3);
+    case Role::visit: {
+      const bool finishes = step.sample >= 2;
+      return components + 1 + (raises || finishes ? 1 : 0) + (finishes ? 2 : 0);
+    }
+    case Role::close:
+      return components + 3 + (terms > 2 ? 2 : 0);
+  }
+  return 0;
+}
+
+}  // namespace
+
+double accesses_per_element(const runtime::Shape& shape, runtime::Messages messages) {
+  if (shape.workers == 1) return 2;
+  long long lines = 0;
+  for (int rank = 0; rank < shape.workers; ++rank)
+    for (int visit = 1; visit <= shape.visits; ++visit) {
+      const auto step = runtime::step_at(shape, messages, rank, visit);
+      lines += vector_lines(step, shape.terms) + (step.receives ? 1 : 0) + (step.sends ? 1 : 0);
+    }
+  return static_cast<double>(lines) / shape.workers / shape.components;
+}
+
+}  // namespace cerar::tuner

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "runtime/plan/plan.h"
+
+namespace cerar::tuner {
+
+/// Accesses to memory that the kernels of one all-reduce make per element of the vector, reads and writes
+/// together, averaged over ranks: counted kernel by kernel from what the templates load and store.
+double accesses_per_element(const runtime::Shape& shape, runtime::Messages messages);
+
+}  // namespace cerar::tuner

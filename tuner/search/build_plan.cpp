@@ -1,0 +1,45 @@
+#include "tuner/search/build_plan.h"
+
+#include <fmt/format.h>
+
+#include "runtime/plan/names.h"
+#include "runtime/plan/plan_file.h"
+
+namespace cerar::tuner {
+
+runtime::Plan build_plan(const std::vector<Candidate>& candidates, const Selection& selection,
+                         const Topology& topology, const SearchOptions& options) {
+  runtime::Plan plan;
+  plan.generator = "cerar " CERAR_VERSION;
+  plan.topology = topology.name;
+  plan.fingerprint = topology.fingerprint;
+  plan.reason = selection.reason;
+  plan.workers = options.workers;
+  plan.max_error = options.max_error;
+  plan.baseline = baseline_name(topology);
+  plan.baseline_faster = selection.baseline_faster;
+  const CostLine baseline = baseline_cost(topology, options.workers);
+  for (const auto& choice : selection.choices) {
+    const Candidate& candidate = candidates[choice.candidate];
+    runtime::Variant variant;
+    variant.name =
+        fmt::format("{}-c{}", runtime::name_of(candidate.construction), candidate.shape.components);
+    variant.min_bytes = choice.min_bytes;
+    variant.max_bytes = choice.max_bytes;
+    variant.construction = candidate.construction;
+    variant.messages = candidate.messages;
+    variant.shape = candidate.shape;
+    variant.lanes = topology.lanes;
+    variant.claim = candidate.claim;
+    variant.tables = candidate.tables;
+    variant.prediction = {.fixed_us = candidate.cost.fixed_us,
+                          .us_per_mib = candidate.cost.us_per_mib,
+                          .ring_fixed_us = baseline.fixed_us,
+                          .ring_us_per_mib = baseline.us_per_mib};
+    plan.variants.push_back(std::move(variant));
+  }
+  runtime::check_plan(plan);
+  return plan;
+}
+
+}  // namespace cerar::tuner

@@ -1,0 +1,173 @@
+#include "tuner/search/choose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "runtime/base/error.h"
+#include "runtime/plan/names.h"
+
+namespace cerar::tuner {
+namespace {
+
+constexpr double kApproximateGain = 0.95;
+constexpr double kVariantGain = 0.95;
+constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
+
+// Eight sizes per octave from 64 B to 16 TiB: between neighbours an affine cost moves by less than 10 %.
+std::vector<std::uint64_t> sizes() {
+  std::vector<std::uint64_t> list;
+  for (int step = 6 * 8; step <= 44 * 8; ++step)
+    list.push_back(static_cast<std::uint64_t>(std::exp2(step / 8.0)) / 64 * 64);
+  return list;
+}
+
+class Chooser {
+ public:
+  Chooser(const std::vector<Candidate>& candidates, const CostLine& baseline)
+      : candidates_(candidates), baseline_(baseline) {
+    only_approximate_ = std::none_of(candidates.begin(), candidates.end(),
+                                     [](const Candidate& c) { return c.allowed && c.is_exact(); });
+  }
+
+  double time(std::size_t index, double bytes) const { return candidates_[index].cost.at(bytes); }
+
+  std::size_t best(double bytes) const {
+    const auto exact = fastest(bytes, true), approximate = fastest(bytes, false);
+    if (!exact) return *approximate;
+    return approximate && worth_it(*approximate, bytes) ? *approximate : *exact;
+  }
+
+  // Whether a code that was right for a neighbouring size may stay.
+  bool may_stay(std::size_t index, double bytes) const {
+    return time(index, bytes) * kVariantGain <= time(best(bytes), bytes) &&
+           (candidates_[index].is_exact() || worth_it(index, bytes));
+  }
+
+ private:
+  std::optional<std::size_t> fastest(double bytes, bool exact) const {
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (candidates_[i].allowed && candidates_[i].is_exact() == exact &&
+          (!found || time(i, bytes) < time(*found, bytes)))
+        found = i;
+    return found;
+  }
+
+  bool worth_it(std::size_t index, double bytes) const {
+    if (only_approximate_) return true;
+    const double exact = time(*fastest(bytes, true), bytes);
+    return time(index, bytes) <= kApproximateGain * std::min(exact, baseline_.at(bytes));
+  }
+
+  const std::vector<Candidate>& candidates_;
+  CostLine baseline_;
+  bool only_approximate_;
+};
+
+std::vector<Choice> choose_variants(const Chooser& chooser) {
+  const auto list = sizes();
+  std::vector<Choice> choices;
+  // From large to small, so that the code for the largest sizes is the best one and not a compromise.
+  for (auto size = list.rbegin(); size != list.rend(); ++size) {
+    const auto bytes = static_cast<double>(*size);
+    const bool stays = !choices.empty() && chooser.may_stay(choices.back().candidate, bytes);
+    const std::size_t pick = stays ? choices.back().candidate : chooser.best(bytes);
+    if (choices.empty()) {
+      choices.push_back({pick, 0, kUnbounded});
+    } else if (pick != choices.back().candidate) {
+      choices.back().min_bytes = *size + 1;
+      choices.push_back({pick, 0, *size});
+    }
+  }
+  std::reverse(choices.begin(), choices.end());
+  return choices;
+}
+
+std::vector<runtime::ByteRange> baseline_ranges(const std::vector<Choice>& choices, const Chooser& chooser,
+                                                const CostLine& baseline) {
+  std::vector<runtime::ByteRange> ranges;
+  std::uint64_t last = 0;
+  bool open = false;
+  for (std::uint64_t size : sizes()) {
+    const auto choice =
+        std::find_if(choices.begin(), choices.end(), [&](const Choice& c) { return size <= c.max_bytes; });
+    const bool faster =
+        baseline.at(static_cast<double>(size)) < chooser.time(choice->candidate, static_cast<double>(size));
+    if (faster && !open) ranges.push_back({last == 0 ? 0 : last + 1, kUnbounded});
+    if (!faster && open) ranges.back().max_bytes = last;
+    open = faster;
+    last = size;
+  }
+  return ranges;
+}
+
+std::string describe(const Candidate& candidate) {
+  return fmt::format("{} with c = {}", runtime::name_of(candidate.construction), candidate.shape.components);
+}
+
+std::string reason_for(const std::vector<Candidate>& candidates, const Selection& selection,
+                       const Topology& topology, const SearchOptions& options) {
+  if (options.workers == 1) return "one worker has nothing to send: a call copies its vector";
+  if (options.workers == 2)
+    return "with two workers a ring already sends each element once, which no code can better: the plan is "
+           "the exact ring";
+  const Candidate& large = candidates[selection.choices.back().candidate];
+  const double ratio = large.cost.us_per_mib / baseline_cost(topology, options.workers).us_per_mib;
+  if (!large.is_exact())
+    return fmt::format(
+        "{} is the fastest within an error of {:.3g} for large messages: {:.3f} of the time of the {}",
+        describe(large), options.max_error, ratio, baseline_name(topology));
+  const auto best_error =
+      std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+        return (a.is_exact() ? 1e300 : a.claim.total) < (b.is_exact() ? 1e300 : b.claim.total);
+      });
+  if (best_error->is_exact()) return "no approximate code was asked for";
+  if (best_error->claim.total > options.max_error)
+    return fmt::format(
+        "no approximate code keeps an error of {:.3g} (the least is {:.3g}, {}): the plan is exact",
+        options.max_error, best_error->claim.total, describe(*best_error));
+  return fmt::format(
+      "no code is predicted 5 % faster than the {} on these links, at any size: the plan is exact",
+      baseline_name(topology));
+}
+
+// A construction or a number of components that was asked for by name and cannot keep the limits is an error;
+// otherwise exact codes are the answer.
+void check_limits(const std::vector<Candidate>& candidates, const SearchOptions& options) {
+  const bool named =
+      options.components || (options.construction && *options.construction != runtime::Construction::ring);
+  const Candidate* nearest = nullptr;
+  for (const auto& candidate : candidates) {
+    if (candidate.allowed && (!candidate.is_exact() || options.components)) return;
+    if (!candidate.is_exact() && (!nearest || candidate.claim.total < nearest->claim.total))
+      nearest = &candidate;
+  }
+  if (!named || !nearest) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("no code of the kind asked for keeps an error of {:.3g} and a condition of {:.3g}; "
+                          "{} comes nearest "
+                          "with an error of {:.3g} and a condition of {:.3g}: allow that much.",
+                          options.max_error, options.max_condition, describe(*nearest), nearest->claim.total,
+                          nearest->claim.condition));
+}
+
+}  // namespace
+
+Selection choose(const std::vector<Candidate>& candidates, const Topology& topology,
+                 const SearchOptions& options) {
+  check_limits(candidates, options);
+  const CostLine baseline = baseline_cost(topology, options.workers);
+  const Chooser chooser(candidates, baseline);
+  Selection selection;
+  selection.choices = choose_variants(chooser);
+  if (topology.baseline && options.workers > 1)
+    selection.baseline_faster = baseline_ranges(selection.choices, chooser, baseline);
+  selection.reason = reason_for(candidates, selection, topology, options);
+  return selection;
+}
+
+}  // namespace cerar::tuner

@@ -1,0 +1,85 @@
+#include "tuner/topology/topology.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "runtime/base/digest.h"
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+#include "runtime/base/yaml_reader.h"
+#include "tuner/topology/builtin.h"
+
+namespace cerar::tuner {
+namespace {
+
+constexpr double kMaxGigabytes = 1e6, kMaxMicroseconds = 1e9;
+
+Baseline read_baseline(const YamlReader& node) {
+  node.allow_only({"name", "base_us", "hop_us", "bandwidth_gbs"});
+  return {.name = node.at("name").text(),
+          .base_us = node.at("base_us").number(0, kMaxMicroseconds),
+          .hop_us = node.at("hop_us").number(0, kMaxMicroseconds),
+          .bandwidth_gbs = node.at("bandwidth_gbs").number(1e-6, kMaxGigabytes)};
+}
+
+// "sm_" and digits with an optional letter, as NVRTC spells them; whether NVRTC knows it is found out by the
+// compiler.
+std::string read_architecture(const YamlReader& node) {
+  const std::string text = node.text();
+  const bool good = text.size() > 4 && text.compare(0, 3, "sm_") == 0 &&
+                    text.find_first_not_of("0123456789af", 3) == std::string::npos;
+  if (!good) node.fail(fmt::format("is '{}' but must look like sm_80", text));
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> topology_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : builtin_topologies()) names.emplace_back(name);
+  return names;
+}
+
+Topology load_topology(const std::string& name_or_file) {
+  for (const auto& [name, text] : builtin_topologies())
+    if (name == name_or_file)
+      return parse_topology(std::string(text), fmt::format("configs/topologies/{}.yaml", name));
+  std::error_code ignored;
+  if (!std::filesystem::exists(name_or_file, ignored))
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("topology '{}' is neither known nor a file; known are {}.", name_or_file,
+                            fmt::join(topology_names(), ", ")));
+  return parse_topology(read_file(name_or_file), name_or_file);
+}
+
+Topology parse_topology(const std::string& text, const std::string& file) {
+  const YamlReader root = YamlReader::parse(text, file);
+  root.allow_only({"name", "title", "workers", "link", "memory", "lanes", "baseline", "architectures"});
+  Topology topology;
+  topology.name = root.at("name").text();
+  if (topology.name.empty()) root.at("name").fail("is empty");
+  topology.title = root.at("title").text();
+  topology.workers = static_cast<int>(root.at("workers").integer(1, 4096));
+  const YamlReader link = root.at("link"), memory = root.at("memory");
+  link.allow_only({"latency_us", "bandwidth_gbs"});
+  memory.allow_only({"bandwidth_gbs"});
+  topology.latency_us = link.at("latency_us").number(0, kMaxMicroseconds);
+  topology.bandwidth_gbs = link.at("bandwidth_gbs").number(1e-6, kMaxGigabytes);
+  topology.memory_bandwidth_gbs = memory.at("bandwidth_gbs").number(1e-6, kMaxGigabytes);
+  topology.lanes = static_cast<int>(root.at("lanes").integer(1, 1024));
+  if (const auto baseline = root.find("baseline")) topology.baseline = read_baseline(*baseline);
+  if (const auto architectures = root.find("architectures"))
+    for (const auto& item : architectures->items()) topology.architectures.push_back(read_architecture(item));
+  // A collective cannot beat the link it runs on; such a file would make every comparison with it wrong.
+  if (topology.baseline && topology.baseline->bandwidth_gbs > 1.05 * topology.bandwidth_gbs)
+    root.at("baseline")
+        .at("bandwidth_gbs")
+        .fail(fmt::format("is {} but link.bandwidth_gbs is {}; the baseline runs over the same link",
+                          topology.baseline->bandwidth_gbs, topology.bandwidth_gbs));
+  topology.fingerprint = sha256_hex(text);
+  return topology;
+}
+
+}  // namespace cerar::tuner
