@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <string_view>
 #include <utility>
 
@@ -65,6 +67,27 @@ FloatTable encode_table(const runtime::Shape& shape, const std::vector<double>& 
   return table;
 }
 
+// Ranks that hold equal vectors add the same amount to the same message, and round it the same way at every
+// hop: their errors add up instead of averaging out (measured: sqrt(N/2) of the noise claimed). So each phase
+// but 0 adds a small, different fraction of the message before it rounds. The fractions are evenly spaced
+// over one unit in the last place of the largest significand (two of the smallest) and sum to zero, so that a
+// revolution leaves nothing of them.
+FloatTable dither_table(int workers) {
+  std::vector<int>
+      order;  // phases 1..N-1, by their position in a golden-ratio sequence: partial sums stay small
+  for (int phase = 1; phase < workers; ++phase) order.push_back(phase);
+  std::sort(order.begin(), order.end(), [](int a, int b) {
+    const auto position = [](int phase) { return std::fmod(phase * std::numbers::phi, 1.0); };
+    return position(a) < position(b);
+  });
+  FloatTable table{{workers}, std::vector<float>(static_cast<std::size_t>(workers), 0.0f)};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double spread = (static_cast<double>(i) + 0.5) / static_cast<double>(order.size()) - 0.5;
+    table.values[static_cast<std::size_t>(order[i])] = static_cast<float>(spread * 0x1p-23);
+  }
+  return table;
+}
+
 void add_plain(KernelSpec& spec, const runtime::Variant& variant, const runtime::PlainTables& tables) {
   const runtime::Shape& shape = variant.shape;
   if (shape.chains > 1)
@@ -78,6 +101,7 @@ void add_plain(KernelSpec& spec, const runtime::Variant& variant, const runtime:
   reader.require_size("beta", tables.beta.size(), {shape.chains, shape.visits, shape.terms});
   spec.parameters["kWorkers"] = shape.workers;
   spec.parameters["kTerms"] = shape.terms;
+  spec.parameters["kDither"] = dither_table(shape.workers);
   spec.parameters["kEncode"] = encode_table(shape, tables.beta);
   spec.parameters["kDecode"] =
       reader.table("decode", tables.decode, {shape.workers, shape.terms, shape.terms});
@@ -95,6 +119,7 @@ void add_differential(KernelSpec& spec, const runtime::Variant& variant,
   spec.parameters["kTerms"] = variant.shape.terms;
   spec.parameters["kOwnExact"] = tables.own_exact;
   spec.parameters["kInverseEpsilon"] = static_cast<float>(1.0 / static_cast<double>(tables.epsilon));
+  spec.parameters["kDither"] = dither_table(workers);
   spec.parameters["kOpen"] = reader.table("open", tables.open, {workers, 3});
   spec.parameters["kExtend"] = reader.table("extend", tables.extend, {workers, 3});
   spec.parameters["kOwn"] = reader.table("own", tables.own, {workers, 2, 2});

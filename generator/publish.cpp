@@ -31,6 +31,15 @@ fs::path resolve(const fs::path& destination) {
   return path.has_filename() ? path : path.parent_path();
 }
 
+/// Holds a plan and nothing that a plan does not have: replacing it loses no one's work.
+bool is_plan_directory(const fs::path& path) {
+  std::error_code failure;
+  if (!fs::is_directory(path, failure) || !fs::exists(path / "plan.yaml", failure)) return false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, failure))
+    if (entry.path().filename() != "plan.yaml" && entry.path().filename() != "kernels") return false;
+  return !failure;
+}
+
 void check_resolved(const fs::path& destination, bool replace) {
   const fs::path parent = destination.parent_path();
   std::error_code failure;
@@ -39,7 +48,7 @@ void check_resolved(const fs::path& destination, bool replace) {
                                                destination.string(), parent.string()));
   if (::access(parent.c_str(), W_OK | X_OK) != 0) fail(parent, "written", errno);
   if (!fs::exists(fs::symlink_status(destination, failure))) return;
-  if (fs::exists(destination / "plan.yaml", failure)) {
+  if (is_plan_directory(destination)) {
     if (replace) return;
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} already holds a plan; choose another directory or ask for its replacement.",
@@ -48,7 +57,9 @@ void check_resolved(const fs::path& destination, bool replace) {
   if (!fs::is_directory(destination, failure) || !fs::is_empty(destination, failure))
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("{} exists and is not a plan directory; choose another one.", destination.string()));
+        fmt::format(
+            "{} exists and is not a plan directory (plan.yaml and kernels alone); choose another one.",
+            destination.string()));
 }
 
 class Descriptor {

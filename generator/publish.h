@@ -11,7 +11,7 @@ class StagedDirectory {
  public:
   /// Throws `system`, naming the path, when the parent does not exist or cannot be written; and
   /// `invalid_argument` when the destination exists and is neither empty nor a plan directory (one that holds
-  /// plan.yaml), or when it is a plan directory and `replace` is not set.
+  /// plan.yaml and at most kernels beside it), or when it is a plan directory and `replace` is not set.
   StagedDirectory(const std::filesystem::path& destination, bool replace);
   ~StagedDirectory();
   StagedDirectory(const StagedDirectory&) = delete;

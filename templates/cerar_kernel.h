@@ -45,7 +45,8 @@ const unsigned cerar_visit_arguments_size = sizeof(cerar_visit_arguments);
 #endif
 #endif
 
-// Every product is an explicit fused multiply-add and every step rounds once, so that CPU and GPU agree bit for bit.
+// Every product is an explicit fused multiply-add and every step rounds once, so that CPU and GPU agree bit
+// for bit.
 CERAR_DEVICE float cerar_fma(float a, float b, float c) {
 #if CERAR_GPU
   return __fmaf_rn(a, b, c);
@@ -67,45 +68,58 @@ CERAR_DEVICE cerar_pack<W> cerar_load(const float* from) {
 
 template <int W>
 CERAR_DEVICE void cerar_store(float* to, const cerar_pack<W>& value) {
+#if CERAR_GPU
+  // A pack whose elements live in registers would be stored one by one.
+  if constexpr (W == 4) {
+    asm volatile(
+        "{ .reg .u64 at; cvta.to.global.u64 at, %0; st.global.v4.f32 [at], {%1, %2, %3, %4}; }" ::"l"(to),
+        "f"(value.at[0]), "f"(value.at[1]), "f"(value.at[2]), "f"(value.at[3])
+        : "memory");
+    return;
+  }
+#endif
   *reinterpret_cast<cerar_pack<W>*>(to) = value;
 }
 
-// The element loops, over `lines` lines of `interleave` elements or over `elements` contiguous ones. On the GPU:
-// grid-stride over packs of W elements. On the host: plain loops that the compiler vectorises; distinct elements of a
-// class never depend on each other, whatever aliases, because an element's loads all come before its stores
-// and every pointer is indexed alike.
+// The element loops, over `lines` lines of `interleave` elements or over `elements` contiguous ones. On the
+// GPU: grid-stride over packs of W elements. On the host: plain loops that the compiler vectorises; distinct
+// elements of a class never depend on each other, whatever aliases, because an element's loads all come
+// before its stores and every pointer is indexed alike. Bodies copy message pointers to locals first:
+// pointers that are loaded again for every element halve the vector width. A line's loop must not be unrolled
+// before it is vectorised.
 #if CERAR_GPU
-#define CERAR_FOR_EACH_IN_LINES(W, lines, interleave, row, lane)                                        \
-  for (long long cerar_at = (long long)blockIdx.x * blockDim.x + threadIdx.x;                           \
-       cerar_at < (lines) * ((interleave) / (W)); cerar_at += (long long)gridDim.x * blockDim.x)        \
-    if (const long long row = cerar_at / ((interleave) / (W)); true)                                    \
+#define CERAR_FOR_EACH_IN_LINES(W, lines, interleave, row, lane)                                 \
+  for (long long cerar_at = (long long)blockIdx.x * blockDim.x + threadIdx.x;                    \
+       cerar_at < (lines) * ((interleave) / (W)); cerar_at += (long long)gridDim.x * blockDim.x) \
+    if (const long long row = cerar_at / ((interleave) / (W)); true)                             \
       if (const int lane = (int)(cerar_at % ((interleave) / (W))) * (W); true)
-#define CERAR_FOR_EACH(W, elements, at)                                                                 \
-  for (long long at = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * (W); at < (elements);        \
+#define CERAR_FOR_EACH(W, elements, at)                                                          \
+  for (long long at = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * (W); at < (elements); \
        at += (long long)gridDim.x * blockDim.x * (W))
 #else
-#define CERAR_FOR_EACH_IN_LINES(W, lines, interleave, row, lane) \
-  for (long long row = 0; row < (lines); ++row)                  \
-    _Pragma("clang loop vectorize(assume_safety)") for (int lane = 0; lane < (interleave); lane += (W))
+#define CERAR_FOR_EACH_IN_LINES(W, lines, interleave, row, lane)                                         \
+  for (long long row = 0; row < (lines); ++row)                                                          \
+  _Pragma("clang loop vectorize(assume_safety) unroll(disable)") for (int lane = 0; lane < (interleave); \
+                                                                      lane += (W))
 #define CERAR_FOR_EACH(W, elements, at) \
   _Pragma("clang loop vectorize(assume_safety)") for (long long at = 0; at < (elements); at += (W))
 #endif
 
-// Runs `body<W, ...>(arguments, input, slots, offset, elements)` over the rows of the vector and, when there is one,
-// over the padded row behind them; `offset` is where the part starts in the message.
+// Runs `body<W, ...>(arguments, input, slots, offset, elements)` over the rows of the vector and, when there
+// is one, over the padded row behind them; `offset` is where the part starts in the message.
 #if CERAR_GPU
-#define CERAR_RUN(body, arguments, ...)                                                        \
-  do {                                                                                         \
-    if ((arguments).vector_width == 4)                                                         \
-      CERAR_RUN_WIDTH(body, arguments, 4, ##__VA_ARGS__);                                      \
-    else                                                                                       \
-      CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__);                                      \
+#define CERAR_RUN(body, arguments, ...)                   \
+  do {                                                    \
+    if ((arguments).vector_width == 4)                    \
+      CERAR_RUN_WIDTH(body, arguments, 4, ##__VA_ARGS__); \
+    else                                                  \
+      CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__); \
   } while (false)
 #else
 #define CERAR_RUN(body, arguments, ...) CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__)
 #endif
 // One loop over both parts rather than the body twice: it halves the code, which is most of NVRTC's time.
-#define CERAR_RUN_WIDTH(body, arguments, W, ...)                                        \
+#define CERAR_RUN_WIDTH(body, arguments, W, ...)                                       \
   for (int cerar_part = 0; cerar_part < ((arguments).tail ? 2 : 1); ++cerar_part)      \
   body<W, ##__VA_ARGS__>(arguments, cerar_part ? (arguments).tail : (arguments).input, \
                          cerar_part ? (arguments).tail : (arguments).slots,            \

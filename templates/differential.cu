@@ -1,9 +1,9 @@
 // Differential codes (c = rN, r >= 2): open, visit, close. Design, section 2b.
 //
-// Sample k of a class is component k of the sum plus epsilon times parts of the next two. A visit adds up to three
-// components to the message, stores the sample over a component that is no longer needed, and finishes the
-// component two samples back. Phase 0 (the "turn") raises the order of the message: it subtracts its own previous
-// sample and divides by epsilon.
+// Sample k of a class is component k of the sum plus epsilon times parts of the next two. A visit adds up to
+// three components to the message, stores the sample over a component that is no longer needed, and finishes
+// the component two samples back. Phase 0 (the "turn") raises the order of the message: it subtracts its own
+// previous sample and divides by epsilon.
 #include "templates/wire/f32.h"
 
 CERAR_PARAMETER int kWorkers = 2;
@@ -19,9 +19,14 @@ CERAR_PARAMETER float kOwn[kWorkers][2][2] = {};
 /// [phase][0: k <= r-3, 1: k = r-2, 2: k = r-1][sample - k] weights of component k.
 CERAR_PARAMETER float kDecode[kWorkers][3][3] = {};
 
+/// [phase] fraction of the message added before it is rounded; sums to zero over a revolution, and 0 for the
+/// turn. Without it ranks that hold equal vectors would all round the same way, and their errors add up.
+CERAR_PARAMETER float kDither[kWorkers] = {};
+
 static_assert(kWorkers >= 2, "workers must be at least 2");
 static_assert(kTerms >= 2, "differential codes have at least 2 components per class");
-static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0, "interleave must be a power of two from 4");
+static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0,
+              "interleave must be a power of two from 4");
 
 CERAR_CONSTEXPR int min_of(int a, int b) { return a < b ? a : b; }
 
@@ -29,12 +34,14 @@ CERAR_CONSTEXPR int min_of(int a, int b) { return a < b ? a : b; }
 template <int W, bool Receives>
 CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const float* input, float*, long long offset,
                             long long elements) {
+  const void* const from = a.received;
+  void* const to = a.message;
   const float w0 = kOpen[a.phase][0], w1 = kOpen[a.phase][1], w2 = kOpen[a.phase][2];
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane) {
     const float* const line = input + row * (kTerms * kInterleave) + lane;
     const long long at = offset + row * kInterleave + lane;
     cerar_pack<W> x = {};
-    if constexpr (Receives) x = cerar_receive<W>(a.received, at);
+    if constexpr (Receives) x = cerar_receive<W>(from, at);
     const cerar_pack<W> g0 = cerar_load<W>(line);
     const cerar_pack<W> g1 = cerar_load<W>(line + kInterleave);
     for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w1, g1.at[i], cerar_fma(w0, g0.at[i], x.at[i]));
@@ -42,18 +49,21 @@ CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const float* input, 
       const cerar_pack<W> g2 = cerar_load<W>(line + 2 * kInterleave);
       for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w2, g2.at[i], x.at[i]);
     }
-    cerar_send<W>(a.message, at, x);
+    cerar_send<W>(to, at, x);
   }
 }
 
-/// Takes sample k. `Turn`: phase 0. `Lines`: how many of the three components exist. `Finishes`: component k-2 can
-/// be decoded. `Last`: k = r-1, so that k-1 and k can be decoded as well. `Forwards`: there is a next round.
+/// Takes sample k. `Turn`: phase 0. `Lines`: how many of the three components exist. `Finishes`: component
+/// k-2 can be decoded. `Last`: k = r-1, so that k-1 and k can be decoded as well. `Forwards`: there is a next
+/// round.
 template <int W, bool Turn, bool Raises, int Lines, bool Finishes, bool Last, bool Forwards>
-CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const float* input, float* slots, long long offset,
-                             long long elements) {
+CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const float* input, float* slots,
+                             long long offset, long long elements) {
+  const void* const from = a.received;
+  void* const to = a.message;
   const int k = a.sample, phase = Turn ? 0 : a.phase;
   const float(&w)[3] = Turn && !Raises ? kOpen[phase] : kExtend[phase];
-  const float w0 = w[0], w1 = w[1], w2 = w[2];
+  const float w0 = w[0], w1 = w[1], w2 = w[2], dither = kDither[phase];
   // The own correction of sample k uses components k+1 and k+2; those of the visit start at k (turn) or k+1.
   constexpr int kNext = Turn ? 1 : 0;
   const int own_row = k <= kTerms - 3 ? 0 : 1, previous_row = k - 1 <= kTerms - 3 ? 0 : 1;
@@ -69,19 +79,22 @@ CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const float* input,
     const long long at = offset + row * kInterleave + lane;
     const float* const line = first_line + row * (kTerms * kInterleave) + lane;
     float* const slot = first_slot + row * (kTerms * kInterleave) + lane;
-    cerar_pack<W> x = cerar_receive<W>(a.received, at);
-    cerar_pack<W> g[3] = {};
-    if constexpr (Lines > 0) {
-      g[0] = cerar_load<W>(line);
-      for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w0, g[0].at[i], x.at[i]);
+    cerar_pack<W> x = cerar_receive<W>(from, at);
+    // What joins the message is summed up first, so that the message itself is rounded once.
+    cerar_pack<W> g[3] = {}, joins = {};
+    if constexpr (!Turn)
+      for (int i = 0; i < W; ++i) joins.at[i] = dither * x.at[i];
+    if constexpr (Lines > 2) {
+      g[2] = cerar_load<W>(line + 2 * kInterleave);
+      for (int i = 0; i < W; ++i) joins.at[i] = cerar_fma(w2, g[2].at[i], joins.at[i]);
     }
     if constexpr (Lines > 1) {
       g[1] = cerar_load<W>(line + kInterleave);
-      for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w1, g[1].at[i], x.at[i]);
+      for (int i = 0; i < W; ++i) joins.at[i] = cerar_fma(w1, g[1].at[i], joins.at[i]);
     }
-    if constexpr (Lines > 2) {
-      g[2] = cerar_load<W>(line + 2 * kInterleave);
-      for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w2, g[2].at[i], x.at[i]);
+    if constexpr (Lines > 0) {
+      g[0] = cerar_load<W>(line);
+      for (int i = 0; i < W; ++i) joins.at[i] = cerar_fma(w0, g[0].at[i], joins.at[i]);
     }
     cerar_pack<W> x1 = {};  // stored sample k-1
     if constexpr (Raises || Finishes || Last) x1 = cerar_load<W>(slot - kInterleave);
@@ -92,9 +105,12 @@ CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const float* input,
           for (int i = 0; i < W; ++i) raw.at[i] = cerar_fma(-previous2, g[1].at[i], raw.at[i]);
         for (int i = 0; i < W; ++i) raw.at[i] = cerar_fma(-previous1, g[0].at[i], raw.at[i]);
       }
-      for (int i = 0; i < W; ++i) x.at[i] = (x.at[i] - raw.at[i]) * kInverseEpsilon;
+      // The two are close, so their difference is exact, and the contribution joins at its own scale.
+      for (int i = 0; i < W; ++i) x.at[i] = ((x.at[i] - raw.at[i]) + joins.at[i]) * kInverseEpsilon;
+    } else {
+      for (int i = 0; i < W; ++i) x.at[i] = x.at[i] + joins.at[i];
     }
-    if constexpr (Forwards) cerar_send<W>(a.message, at, x);
+    if constexpr (Forwards) cerar_send<W>(to, at, x);
     if (kOwnExact) {
       if constexpr (kNext < Lines)
         for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(own1, g[kNext].at[i], x.at[i]);

@@ -1,8 +1,8 @@
 // Plain codes with one chain per class (c = rN, r >= 2): encode, accumulate, decode.
 //
 // At its first visit to a class a rank turns its r components into one symbol per visit, written over the
-// components (the first symbol leaves at once). Every later visit adds the message to the symbol that is due; the
-// last one also decodes the r samples in place.
+// components (the first symbol leaves at once). Every later visit adds the message to the symbol that is due;
+// the last one also decodes the r samples in place.
 #include "templates/wire/f32.h"
 
 CERAR_PARAMETER int kWorkers = 2;
@@ -13,9 +13,14 @@ CERAR_PARAMETER float kEncode[kWorkers][kTerms + 1][kTerms] = {};
 /// [phase][sample][component] weights of the first sample and of the differences that follow it.
 CERAR_PARAMETER float kDecode[kWorkers][kTerms][kTerms] = {};
 
+/// [phase] fraction of the message added before it is rounded; sums to zero over a revolution. Without it
+/// ranks that hold equal vectors would all round the same way, and their errors add up.
+CERAR_PARAMETER float kDither[kWorkers] = {};
+
 static_assert(kWorkers >= 2, "workers must be at least 2");
 static_assert(kTerms >= 2, "plain codes mix at least 2 components");
-static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0, "interleave must be a power of two from 4");
+static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0,
+              "interleave must be a power of two from 4");
 
 template <int W>
 struct components {
@@ -55,8 +60,10 @@ CERAR_DEVICE void store_symbols(float* slot, int phase, const components<W>& g) 
 
 /// First visit. `Samples`: phase 0, whose first visit comes when the message already holds every worker.
 template <int W, bool Receives, bool Samples>
-CERAR_DEVICE void encode_part(const cerar_visit_arguments& a, const float* input, float* slots, long long offset,
-                              long long elements) {
+CERAR_DEVICE void encode_part(const cerar_visit_arguments& a, const float* input, float* slots,
+                              long long offset, long long elements) {
+  const void* const from = a.received;
+  void* const to = a.message;
   const int phase = a.phase;
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane) {
     const long long line = row * (kTerms * kInterleave) + lane;
@@ -64,9 +71,12 @@ CERAR_DEVICE void encode_part(const cerar_visit_arguments& a, const float* input
     components<W> g;
     for (int k = 0; k < kTerms; ++k) g.of[k] = cerar_load<W>(input + line + k * kInterleave);
     cerar_pack<W> x = {};
-    if constexpr (Receives) x = cerar_receive<W>(a.received, at);
     add_symbol<W, 0>(x, kEncode[phase][0], g);
-    cerar_send<W>(a.message, at, x);
+    if constexpr (Receives) {
+      const cerar_pack<W> received = cerar_receive<W>(from, at);
+      for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + x.at[i];
+    }
+    cerar_send<W>(to, at, x);
     if constexpr (Samples) {
       cerar_store<W>(slots + line, x);
       store_symbols<W, 1, kTerms>(slots + line + kInterleave, phase, g);
@@ -77,24 +87,30 @@ CERAR_DEVICE void encode_part(const cerar_visit_arguments& a, const float* input
 }
 
 template <int W>
-CERAR_DEVICE void accumulate_part(const cerar_visit_arguments& a, const float*, float* slots, long long offset,
-                                  long long elements) {
+CERAR_DEVICE void accumulate_part(const cerar_visit_arguments& a, const float*, float* slots,
+                                  long long offset, long long elements) {
+  const void* const from = a.received;
+  void* const to = a.message;
+  const float dither = kDither[a.phase];
   float* const first = slots + a.sample * kInterleave;
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane) {
     const long long at = offset + row * kInterleave + lane;
     float* const slot = first + row * (kTerms * kInterleave) + lane;
-    const cerar_pack<W> received = cerar_receive<W>(a.received, at);
+    const cerar_pack<W> received = cerar_receive<W>(from, at);
     cerar_pack<W> x = cerar_load<W>(slot);
-    for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + x.at[i];
+    for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + cerar_fma(dither, received.at[i], x.at[i]);
     cerar_store<W>(slot, x);
-    cerar_send<W>(a.message, at, x);
+    cerar_send<W>(to, at, x);
   }
 }
 
 template <int W, bool Forwards>
 CERAR_DEVICE void decode_part(const cerar_visit_arguments& a, const float*, float* slots, long long offset,
                               long long elements) {
+  const void* const from = a.received;
+  void* const to = a.message;
   const int phase = a.phase;
+  const float dither = kDither[phase];
   const float scale = 1.0f / a.divisor;
   float weight[kTerms][kTerms];
   for (int s = 0; s < kTerms; ++s)
@@ -104,9 +120,10 @@ CERAR_DEVICE void decode_part(const cerar_visit_arguments& a, const float*, floa
     float* const slot = slots + row * (kTerms * kInterleave) + lane;
     components<W> z;
     for (int s = 0; s < kTerms; ++s) z.of[s] = cerar_load<W>(slot + s * kInterleave);
-    const cerar_pack<W> received = cerar_receive<W>(a.received, at);
-    for (int i = 0; i < W; ++i) z.of[kTerms - 1].at[i] = received.at[i] + z.of[kTerms - 1].at[i];
-    if constexpr (Forwards) cerar_send<W>(a.message, at, z.of[kTerms - 1]);
+    const cerar_pack<W> received = cerar_receive<W>(from, at);
+    for (int i = 0; i < W; ++i)
+      z.of[kTerms - 1].at[i] = received.at[i] + cerar_fma(dither, received.at[i], z.of[kTerms - 1].at[i]);
+    if constexpr (Forwards) cerar_send<W>(to, at, z.of[kTerms - 1]);
     for (int s = kTerms - 1; s > 0; --s)
       for (int i = 0; i < W; ++i) z.of[s].at[i] = z.of[s].at[i] - z.of[s - 1].at[i];
     for (int k = 0; k < kTerms; ++k) {

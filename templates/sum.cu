@@ -3,29 +3,34 @@
 #include "templates/wire/f32.h"
 
 CERAR_PARAMETER int kInterleave = 32;
-static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0, "interleave must be a power of two from 4");
+static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0,
+              "interleave must be a power of two from 4");
 
 /// A visit before the sum is complete: the rank's own elements join the message, the vector stays as it is.
 template <int W, bool Receives>
 CERAR_DEVICE void relay_part(const cerar_visit_arguments& a, const float* input, float*, long long offset,
                              long long elements) {
+  const void* const from = a.received;
+  void* const to = a.message;
   CERAR_FOR_EACH(W, elements, at) {
     cerar_pack<W> x = cerar_load<W>(input + at);
     if constexpr (Receives) {
-      const cerar_pack<W> received = cerar_receive<W>(a.received, offset + at);
+      const cerar_pack<W> received = cerar_receive<W>(from, offset + at);
       for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + x.at[i];
     }
-    cerar_send<W>(a.message, offset + at, x);
+    cerar_send<W>(to, offset + at, x);
   }
 }
 
 /// The message holds the whole sum: after adding the rank's own elements (`Adds`), or already when it comes.
 template <int W, bool Adds, bool Average, bool Forwards>
-CERAR_DEVICE void settle_part(const cerar_visit_arguments& a, const float* input, float* slots, long long offset,
-                              long long elements) {
+CERAR_DEVICE void settle_part(const cerar_visit_arguments& a, const float* input, float* slots,
+                              long long offset, long long elements) {
+  const void* const from = a.received;
+  void* const to = a.message;
   const float divisor = a.divisor;
   CERAR_FOR_EACH(W, elements, at) {
-    cerar_pack<W> x = cerar_receive<W>(a.received, offset + at);
+    cerar_pack<W> x = cerar_receive<W>(from, offset + at);
     if constexpr (Adds) {
       const cerar_pack<W> own = cerar_load<W>(input + at);
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] + own.at[i];
@@ -33,7 +38,7 @@ CERAR_DEVICE void settle_part(const cerar_visit_arguments& a, const float* input
     if constexpr (Average)
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] / divisor;
     cerar_store<W>(slots + at, x);
-    if constexpr (Forwards) cerar_send<W>(a.message, offset + at, x);
+    if constexpr (Forwards) cerar_send<W>(to, offset + at, x);
   }
 }
 

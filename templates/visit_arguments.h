@@ -2,10 +2,10 @@
 
 /// The one parameter of every kernel, passed by value; plain data with the same layout on every side.
 ///
-/// A rank's share of one class is a number of rows; a row is `terms` lines of G elements; line k of row w starts
-/// at element (w * terms + k) * G. The message of the class has one line of G elements per row, `elements` in
-/// all, followed by one more line when `tail` is set: the class's last row, padded with zeros, lives in scratch
-/// of its own so that a count that does not divide never needs a copy of the vector.
+/// A rank's share of one class is a number of rows; a row is `terms` lines of G elements; line k of row w
+/// starts at element (w * terms + k) * G. The message of the class has one line of G elements per row,
+/// `elements` in all, followed by one more line when `tail` is set: the class's last row, padded with zeros,
+/// lives in scratch of its own so that a count that does not divide never needs a copy of the vector.
 struct cerar_visit_arguments {
   const float* input;    ///< the rank's vector; equals `slots` in place, and may not overlap it otherwise
   float* slots;          ///< samples and results

@@ -72,6 +72,7 @@ std::string run_clang(const std::string& source, const std::string& target, bool
     throw Error(ErrorCode::internal, "Clang refuses the host compiler's arguments: " + errors.message + ".");
   auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   files->addFile(kMainFile, 0, llvm::MemoryBuffer::getMemBuffer(source, kMainFile));
+  compiler.setVerboseOutputStream(llvm::nulls());  // Clang would print how many errors there were
   compiler.createFileManager(files);
   llvm::SmallVector<char, 0> output;
   compiler.setOutputStream(std::make_unique<llvm::raw_svector_ostream>(output));

@@ -92,6 +92,7 @@ void parse_template(std::string_view family, const std::string& source, Bodies b
                                                  compiler.getDiagnostics()))
     throw Error(ErrorCode::internal, "Clang refuses the specialiser's arguments: " + errors.message + ".");
   compiler.getFrontendOpts().SkipFunctionBodies = bodies == Bodies::skip;
+  compiler.setVerboseOutputStream(llvm::nulls());  // Clang would print how many errors there were
   compiler.createFileManager(file_system(main_file, source));
   VisitAction action(visit);
   const bool parsed = compiler.ExecuteAction(action);

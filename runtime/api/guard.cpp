@@ -1,5 +1,7 @@
 #include "runtime/api/guard.h"
 
+#include "runtime/base/one_line.h"
+
 namespace cerar::runtime {
 namespace {
 
@@ -9,7 +11,7 @@ thread_local std::string last_error;
 
 cerarResult_t remember(cerarResult_t result, const char* sentence) noexcept {
   try {
-    last_error = sentence;
+    last_error = one_line(sentence);
   } catch (...) {
     last_error.clear();
   }

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <memory>
 
 #include "runtime/base/error.h"
 
@@ -15,12 +15,16 @@ std::string read_file(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw Error(ErrorCode::system, fmt::format("{} is a directory where a file is expected.", path.string()));
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  if (!stream.good() && !stream.eof())
-    throw Error(ErrorCode::system,
-                fmt::format("{} cannot be read: {}.", path.string(), std::strerror(errno ? errno : EIO)));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  std::string bytes;
+  if (file) {
+    char block[1 << 16];
+    for (std::size_t got; (got = std::fread(block, 1, sizeof(block), file.get())) > 0;)
+      bytes.append(block, got);
+  }
+  if (!file || std::ferror(file.get()))
+    throw Error(ErrorCode::system, fmt::format("{} cannot be read: {}; give a readable file.", path.string(),
+                                               std::strerror(errno)));
   return bytes;
 }
 

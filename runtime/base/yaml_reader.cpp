@@ -21,26 +21,35 @@ struct YamlReader::Node {
 
 namespace {
 
+// From 1; yaml-cpp's mark of a node without text is -1.
+int line_of(const YAML::Mark& mark) { return std::max(mark.line, 0) + 1; }
+
 // yaml-cpp keeps the last of two equal keys silently and recurses without limit; both are refused here first.
-void check_tree(const YAML::Node& node, const std::string& file, int depth) {
+// `budget` is the number of nodes that the text can hold: only aliases make a tree of more, and without
+// limit.
+void check_tree(const YAML::Node& node, const std::string& file, int depth, std::size_t& budget) {
   if (depth > 32)
     throw Error(ErrorCode::invalid_plan,
                 fmt::format("{}:{}: nested deeper than 32 levels; this is not a CERAR file.", file,
-                            node.Mark().line + 1));
+                            line_of(node.Mark())));
+  if (budget-- == 0)
+    throw Error(ErrorCode::invalid_plan,
+                fmt::format("{}:{}: aliases repeat more than the file holds; write their values out.", file,
+                            line_of(node.Mark())));
   std::set<std::string> seen;
   if (node.IsMap()) {
     for (const auto& entry : node) {
       if (!entry.first.IsScalar())
         throw Error(ErrorCode::invalid_plan,
-                    fmt::format("{}:{}: a key is not a plain word.", file, entry.first.Mark().line + 1));
+                    fmt::format("{}:{}: a key is not a plain word.", file, line_of(entry.first.Mark())));
       if (!seen.insert(entry.first.Scalar()).second)
         throw Error(ErrorCode::invalid_plan,
                     fmt::format("{}:{}: the key {} stands twice; keep one of them.", file,
-                                entry.first.Mark().line + 1, entry.first.Scalar()));
-      check_tree(entry.second, file, depth + 1);
+                                line_of(entry.first.Mark()), entry.first.Scalar()));
+      check_tree(entry.second, file, depth + 1, budget);
     }
   } else if (node.IsSequence()) {
-    for (const auto& item : node) check_tree(item, file, depth + 1);
+    for (const auto& item : node) check_tree(item, file, depth + 1, budget);
   }
 }
 
@@ -57,11 +66,12 @@ std::optional<Number> parse_number(std::string_view text) {
 YamlReader YamlReader::parse(const std::string& text, const std::string& file) {
   try {
     YAML::Node root = YAML::Load(text);
-    check_tree(root, file, 0);
+    std::size_t budget = text.size() + 1;
+    check_tree(root, file, 0, budget);
     return YamlReader(std::make_shared<Node>(Node{root, file, ""}));
   } catch (const YAML::Exception& error) {
     throw Error(ErrorCode::invalid_plan,
-                fmt::format("{}:{}: malformed YAML: {}.", file, error.mark.line + 1, error.msg));
+                fmt::format("{}:{}: malformed YAML: {}.", file, line_of(error.mark), error.msg));
   }
 }
 
@@ -94,7 +104,7 @@ void YamlReader::allow_only(std::initializer_list<std::string_view> keys) const 
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
       throw Error(ErrorCode::invalid_plan,
                   fmt::format("{}:{}: the key {} is not known here; known are {}.", node_->file,
-                              entry.first.Mark().line + 1, key, fmt::join(keys, ", ")));
+                              line_of(entry.first.Mark()), key, fmt::join(keys, ", ")));
   }
 }
 
@@ -150,7 +160,7 @@ void YamlReader::append_table(const std::size_t* dimension, const std::size_t* e
 }
 
 std::string YamlReader::where() const {
-  return fmt::format("{}:{}: {}", node_->file, node_->yaml.Mark().line + 1,
+  return fmt::format("{}:{}: {}", node_->file, line_of(node_->yaml.Mark()),
                      node_->path.empty() ? "the document" : node_->path);
 }
 

@@ -2,9 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
+#include "runtime/base/one_line.h"
 #include "runtime/bench/measure.h"
 #include "runtime/bench/size_text.h"
 
@@ -158,10 +160,14 @@ int main(int argc, char** argv) {
     return run(arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "cerar-bench: %s (see cerar-bench --help)\n", error.what());
+    std::fprintf(stderr, "cerar-bench: %s (see cerar-bench --help)\n", cerar::one_line(error.what()).c_str());
     return 2;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "cerar-bench: memory is exhausted by sizes up to %s; choose a smaller -e.\n",
+                 cerar::one_line(arguments.end).c_str());
+    return 1;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "cerar-bench: %s\n", error.what());
+    std::fprintf(stderr, "cerar-bench: %s\n", cerar::one_line(error.what()).c_str());
     return 1;
   }
 }

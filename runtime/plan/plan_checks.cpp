@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 #include "runtime/base/error.h"
 #include "runtime/plan/names.h"
@@ -72,9 +73,17 @@ void check_variant(const Plan& plan, const Variant& variant) {
 
 void check_plan(const Plan& plan) {
   if (plan.variants.empty()) fail("variants is empty; a plan has at least one.");
+  for (const auto& range : plan.baseline_faster)
+    if (range.max_bytes < range.min_bytes)
+      fail(fmt::format("baseline_faster holds a range from {} to {}; max must not be below min.",
+                       range.min_bytes, range.max_bytes));
   std::uint64_t next = 0;
+  std::set<std::string> names;
   for (const auto& variant : plan.variants) {
     check_variant(plan, variant);
+    // Kernels are found by it.
+    if (!names.insert(variant.name).second)
+      fail(fmt::format("two variants have the name {}; names must differ.", variant.name));
     if (variant.min_bytes != next || variant.max_bytes < variant.min_bytes)
       fail(fmt::format("variant {}: bytes starts at {} but the range before it ends at {}; ranges must join.",
                        variant.name, variant.min_bytes, next - 1));

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "runtime/base/one_line.h"
 #include "tuner/cli/commands.h"
 
 namespace {
@@ -51,10 +52,10 @@ int main(int argc, char** argv) {
     return cerar::tuner::run_tune(tune);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::fprintf(stderr, "cerar-tune: %s (see cerar-tune --help)\n", error.what());
+    std::fprintf(stderr, "cerar-tune: %s (see cerar-tune --help)\n", cerar::one_line(error.what()).c_str());
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "cerar-tune: %s\n", error.what());
+    std::fprintf(stderr, "cerar-tune: %s\n", cerar::one_line(error.what()).c_str());
     return 1;
   }
 }

@@ -22,6 +22,8 @@ namespace {
 
 using runtime::Construction;
 
+const std::filesystem::path kPlans = "plans";
+
 [[noreturn]] void refuse(const std::string& sentence) { throw Error(ErrorCode::invalid_argument, sentence); }
 
 SearchOptions search_options(const TuneArguments& arguments, const Topology& topology) {
@@ -95,13 +97,13 @@ int run_tune(const TuneArguments& arguments) {
   generate.architectures = architectures(arguments, topology);
   generate.replace = !arguments.keep;
   if (arguments.out.empty()) {
-    generate.out = std::filesystem::path("plans") / fmt::format("{}-n{}", topology.name, options.workers);
-    std::error_code ignored;  // publishing names the path if this did not work
-    std::filesystem::create_directories("plans", ignored);
+    generate.out = kPlans / fmt::format("{}-n{}", topology.name, options.workers);
   } else {
     generate.out = arguments.out;
   }
-  generator::StagedDirectory::check(generate.out, generate.replace);
+  // Made only when there is a plan to put there.
+  const bool lacks_parent = arguments.out.empty() && !std::filesystem::exists(kPlans);
+  if (!lacks_parent) generator::StagedDirectory::check(generate.out, generate.replace);
 
   Progress progress;
   options.progress = [&](const std::string& step) { progress(step); };
@@ -109,6 +111,8 @@ int run_tune(const TuneArguments& arguments) {
   const auto candidates = design_candidates(topology, options);
   const Selection selection = choose(candidates, topology, options);
   runtime::Plan plan = build_plan(candidates, selection, topology, options);
+  std::error_code ignored;  // publishing names the path if this did not work
+  if (lacks_parent) std::filesystem::create_directory(kPlans, ignored);
   generator::generate(plan, generate);
   progress.clear();
 

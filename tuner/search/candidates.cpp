@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/base/error.h"
@@ -54,8 +55,9 @@ void add_exact(const Topology& topology, const SearchOptions& options, std::vect
   }
 }
 
+// A code that no drift brings within the condition limit is left out; `refusal` says why.
 void add_approximate(const Topology& topology, const SearchOptions& options, Construction construction,
-                     int terms, std::vector<Candidate>& out) {
+                     int terms, std::vector<Candidate>& out, std::optional<Error>& refusal) {
   Candidate candidate;
   candidate.construction = construction;
   candidate.messages = construction == Construction::differential ? Messages::differential : Messages::plain;
@@ -66,8 +68,8 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
   try {
     design = design_code(construction, options.workers, terms, options.max_condition);
   } catch (const Error& error) {
-    if (options.components) throw;  // the one that was asked for
-    return;                         // no such code meets the condition limit
+    refusal = error;
+    return;
   }
   candidate.tables = std::move(design.tables);
   candidate.claim = design.claim;
@@ -78,10 +80,27 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
   out.push_back(std::move(candidate));
 }
 
+// What was asked for by name and is not there is an error; exact codes do not stand in for it.
+void check_named(const std::vector<Candidate>& candidates, const SearchOptions& options,
+                 const std::optional<Error>& refusal) {
+  const bool named = options.construction && *options.construction != Construction::ring;
+  const bool approximate =
+      std::any_of(candidates.begin(), candidates.end(), [](const auto& c) { return !c.is_exact(); });
+  if (refusal && !approximate && (named || options.components)) throw *refusal;
+  if (named && !approximate && options.components && options.workers > 2)
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("construction {} has no code of {} components on {} workers; choose a multiple of {} "
+                    "from {} on.",
+                    runtime::name_of(*options.construction), *options.components, options.workers,
+                    options.workers, 2 * options.workers));
+}
+
 }  // namespace
 
 std::vector<Candidate> design_candidates(const Topology& topology, const SearchOptions& options) {
   std::vector<Candidate> candidates;
+  std::optional<Error> refusal;
   add_exact(topology, options, candidates);
   // With two workers a ring already sends no more than 1 d, and no code sends less.
   if (options.workers > 2)
@@ -96,15 +115,16 @@ std::vector<Candidate> design_candidates(const Topology& topology, const SearchO
         list.clear();
         if (c > options.workers && c % options.workers == 0) list.push_back(c / options.workers);
       }
-      for (int terms : list) add_approximate(topology, options, construction, terms, candidates);
+      for (int terms : list) add_approximate(topology, options, construction, terms, candidates, refusal);
     }
-  if (candidates.empty())
+  if (candidates.empty() && !refusal)
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format(
-            "components is {}, which this version cannot run on {} workers; choose a divisor or a multiple "
-            "of {}.",
-            *options.components, options.workers, options.workers));
+            "components is {}, which this version cannot run on {} workers; choose a divisor{} of {}.",
+            *options.components, options.workers, options.workers > 2 ? " or a multiple" : "",
+            options.workers));
+  check_named(candidates, options, refusal);
   return candidates;
 }
 

@@ -125,7 +125,16 @@ std::string reason_for(const std::vector<Candidate>& candidates, const Selection
       std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
         return (a.is_exact() ? 1e300 : a.claim.total) < (b.is_exact() ? 1e300 : b.claim.total);
       });
-  if (best_error->is_exact()) return "no approximate code was asked for";
+  const bool asked = options.construction != runtime::Construction::ring && !options.components;
+  if (best_error->is_exact())
+    return asked ? fmt::format("no approximate code has a condition of {:.5g} or less: the plan is exact",
+                               options.max_condition)
+                 : "no approximate code was asked for";
+  if (best_error->claim.condition > options.max_condition && best_error->claim.total <= options.max_error &&
+      std::none_of(candidates.begin(), candidates.end(),
+                   [](const auto& c) { return c.allowed && !c.is_exact(); }))
+    return fmt::format("no approximate code keeps a condition of {:.5g} ({} has {:.5g}): the plan is exact",
+                       options.max_condition, describe(*best_error), best_error->claim.condition);
   if (best_error->claim.total > options.max_error)
     return fmt::format(
         "no approximate code keeps an error of {:.3g} (the least is {:.3g}, {}): the plan is exact",
@@ -133,6 +142,12 @@ std::string reason_for(const std::vector<Candidate>& candidates, const Selection
   return fmt::format(
       "no code is predicted 5 % faster than the {} on these links, at any size: the plan is exact",
       baseline_name(topology));
+}
+
+// To `digits` significant ones, so that a limit of the number shown is met.
+double rounded_up(double x, int digits) {
+  const double unit = std::pow(10, std::floor(std::log10(x)) + 1 - digits);
+  return std::ceil(x / unit) * unit;
 }
 
 // A construction or a number of components that was asked for by name and cannot keep the limits is an error;
@@ -147,12 +162,12 @@ void check_limits(const std::vector<Candidate>& candidates, const SearchOptions&
       nearest = &candidate;
   }
   if (!named || !nearest) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("no code of the kind asked for keeps an error of {:.3g} and a condition of {:.3g}; "
-                          "{} comes nearest "
-                          "with an error of {:.3g} and a condition of {:.3g}: allow that much.",
-                          options.max_error, options.max_condition, describe(*nearest), nearest->claim.total,
-                          nearest->claim.condition));
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("no code of the kind asked for keeps an error of {:.4g} and a condition of {:.5g}; {} "
+                  "comes nearest with an error of {:.4g} and a condition of {:.5g}: allow that much.",
+                  options.max_error, options.max_condition, describe(*nearest),
+                  rounded_up(nearest->claim.total, 4), rounded_up(nearest->claim.condition, 5)));
 }
 
 }  // namespace

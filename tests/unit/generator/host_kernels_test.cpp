@@ -210,7 +210,9 @@ TEST(HostCompiler, LoopsAreVectorised) {
       EXPECT_TRUE(std::regex_search(code, std::regex("vmovups.*%ymm"))) << role;
       EXPECT_EQ(code.find("fmaf"), std::string::npos) << role << " calls a library";
       for (const auto& [name, instruction] : adds)
-        if (name == role) EXPECT_TRUE(std::regex_search(code, std::regex(instruction + ".*%ymm"))) << role;
+        if (name == role) {
+          EXPECT_TRUE(std::regex_search(code, std::regex(instruction + ".*%ymm"))) << role;
+        }
     }
   }
 }

@@ -103,9 +103,10 @@ void expect_matches(const HostLibrary& library, const std::string& role, const V
                      .divisor = visit.divisor,
                      .vector_width = 1});
   for (const Guarded* buffer : {&vector, &output, &tail, &received, &message}) buffer->expect_guards_intact();
-  if (!visit.in_place)
+  if (!visit.in_place) {
     EXPECT_EQ(std::memcmp(vector.data(), vector_before.data(), rows * row * sizeof(float)), 0)
         << "input changed";
+  }
 
   for (std::size_t w = 0; w < messages / line; ++w) {
     const bool in_tail = w == rows;

@@ -1,0 +1,118 @@
+// Real vectors between real ranks, compared with sums in double: are results as exact as the plan claims?
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/bench/measure.h"
+#include "runtime/plan/plan_file.h"
+#include "tests/support/plans.h"
+
+namespace cerar::test {
+namespace {
+
+using runtime::Construction;
+using runtime::Input;
+using runtime::LocalRanks;
+
+struct Case {
+  Construction construction;
+  int workers;
+  int terms;
+};
+
+std::string case_name(const testing::TestParamInfo<Case>& info) {
+  static const char* const kNames[] = {"ring", "harmonic", "vandermonde", "optimized", "differential"};
+  return std::string(kNames[static_cast<int>(info.param.construction)]) + "N" +
+         std::to_string(info.param.workers) + "r" + std::to_string(info.param.terms);
+}
+
+std::vector<Case> approximate_cases() {
+  std::vector<Case> cases;
+  for (int workers : {4, 6, 8, 16}) {
+    for (int terms : {2, 3, 4}) {
+      cases.push_back({Construction::optimized, workers, terms});
+      cases.push_back({Construction::harmonic, workers, terms});
+    }
+    for (int terms : {2, 4, 8, 16, 32}) cases.push_back({Construction::differential, workers, terms});
+  }
+  return cases;
+}
+
+class Claims : public testing::TestWithParam<Case> {
+ protected:
+  std::string directory() const {
+    const auto& [construction, workers, terms] = GetParam();
+    return plan_directory(construction, workers, workers * terms);
+  }
+  // Full rows, and a tail that does not divide.
+  std::size_t count() const {
+    return static_cast<std::size_t>(GetParam().workers * GetParam().terms) * 32 * 5 + 17;
+  }
+};
+
+TEST_P(Claims, MeasuredErrorOfIndependentNormalsIsBetweenHalfAndAllOfTheClaim) {
+  const auto claim = runtime::load_plan(directory()).variants[0].claim;
+  const LocalRanks ranks(directory(), GetParam().workers);
+  for (bool in_place : {false, true}) {
+    const auto errors = runtime::measure_errors(ranks, {.count = count(), .in_place = in_place});
+    EXPECT_GE(errors.relative_rms, 0.5 * claim.total);
+    EXPECT_LE(errors.relative_rms, 1.2 * claim.total);
+    EXPECT_EQ(errors.wrong, 0u);
+    // Ranks differ, by about the error itself (design, section 4).
+    EXPECT_GE(errors.between_ranks, 0.3 * errors.relative_rms);
+    EXPECT_LE(errors.between_ranks, 1.1 * errors.relative_rms);
+  }
+}
+
+TEST_P(Claims, EqualVectorsGetOnlyTheNoisePart) {
+  const auto claim = runtime::load_plan(directory()).variants[0].claim;
+  const LocalRanks ranks(directory(), GetParam().workers);
+  const auto errors = runtime::measure_errors(ranks, {.count = count(), .input = Input::equal});
+  EXPECT_LE(errors.relative_rms, claim.noise);
+}
+
+TEST_P(Claims, AverageIsTheSumDividedByTheRanks) {
+  const auto claim = runtime::load_plan(directory()).variants[0].claim;
+  const LocalRanks ranks(directory(), GetParam().workers);
+  const auto errors =
+      runtime::measure_errors(ranks, {.count = count(), .op = cerarAverage, .in_place = true});
+  EXPECT_GE(errors.relative_rms, 0.5 * claim.total);
+  EXPECT_LE(errors.relative_rms, 1.2 * claim.total);
+}
+
+INSTANTIATE_TEST_SUITE_P(Approximate, Claims, testing::ValuesIn(approximate_cases()), case_name);
+
+TEST(ExactCodes, IntegersComeOutBitExact) {
+  for (int workers : {2, 3, 4, 6, 8, 16})
+    for (int c = 1; c <= workers; ++c) {
+      if (workers % c != 0) continue;
+      const LocalRanks ranks(plan_directory(Construction::ring, workers, c), workers);
+      for (std::size_t count : {1u, 31u, 1000u, 40000u})
+        for (bool in_place : {false, true}) {
+          const auto errors = runtime::measure_errors(
+              ranks, {.count = count, .input = Input::integers, .in_place = in_place});
+          EXPECT_EQ(errors.not_equal, 0u) << "N = " << workers << " c = " << c << " count = " << count;
+        }
+    }
+}
+
+TEST(ExactCodes, TheBuiltInRingNeedsNoPlan) {
+  for (int workers : {1, 2, 5, 8}) {
+    const LocalRanks ranks("", workers);
+    const auto errors =
+        runtime::measure_errors(ranks, {.count = 100003, .input = Input::integers, .in_place = true});
+    EXPECT_EQ(errors.not_equal, 0u);
+  }
+}
+
+TEST(ExactCodes, AverageIsCorrectlyRounded) {
+  for (int c : {1, 2, 3, 6}) {
+    const LocalRanks ranks(plan_directory(Construction::ring, 6, c), 6);
+    const auto errors = runtime::measure_errors(
+        ranks, {.count = 5000, .input = Input::integers, .op = cerarAverage, .in_place = false});
+    EXPECT_EQ(errors.not_equal, 0u) << "c = " << c;
+  }
+}
+
+}  // namespace
+}  // namespace cerar::test
