@@ -30,6 +30,13 @@ static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0,
 
 CERAR_CONSTEXPR int min_of(int a, int b) { return a < b ? a : b; }
 
+/// `Lines` lines of the row that comes up kAhead rows from now.
+template <int Lines>
+CERAR_DEVICE void prefetch_row(const float* lines, long long row) {
+  constexpr int kAhead = 8;
+  cerar_prefetch(lines + (row + kAhead) * (kTerms * kInterleave), Lines * kInterleave);
+}
+
 /// First visit of phases 1..N-1 (before the message holds every worker).
 template <int W, bool Receives>
 CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const float* input, float*, long long offset,
@@ -37,7 +44,7 @@ CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const float* input, 
   const void* const from = a.received;
   void* const to = a.message;
   const float w0 = kOpen[a.phase][0], w1 = kOpen[a.phase][1], w2 = kOpen[a.phase][2];
-  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane) {
+  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
     const float* const line = input + row * (kTerms * kInterleave) + lane;
     const long long at = offset + row * kInterleave + lane;
     cerar_pack<W> x = {};
@@ -75,7 +82,10 @@ CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const float* input,
     for (int s = 0; s < 3; ++s) d[row][s] = kDecode[phase][row][s] * scale;
   const float* const first_line = input + (k + 1 - kNext) * kInterleave;
   float* const first_slot = slots + k * kInterleave;
-  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane) {
+  constexpr int kOlder = Finishes ? 2 : Raises || Last ? 1 : 0;  // slots before k that are used
+  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane,
+                          (prefetch_row<kOlder + 1>(first_slot - kOlder * kInterleave, row),
+                           prefetch_row<Lines>(first_line, row))) {
     const long long at = offset + row * kInterleave + lane;
     const float* const line = first_line + row * (kTerms * kInterleave) + lane;
     float* const slot = first_slot + row * (kTerms * kInterleave) + lane;

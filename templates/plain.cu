@@ -65,7 +65,7 @@ CERAR_DEVICE void encode_part(const cerar_visit_arguments& a, const float* input
   const void* const from = a.received;
   void* const to = a.message;
   const int phase = a.phase;
-  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane) {
+  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
     const long long line = row * (kTerms * kInterleave) + lane;
     const long long at = offset + row * kInterleave + lane;
     components<W> g;
@@ -93,7 +93,7 @@ CERAR_DEVICE void accumulate_part(const cerar_visit_arguments& a, const float*, 
   void* const to = a.message;
   const float dither = kDither[a.phase];
   float* const first = slots + a.sample * kInterleave;
-  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane) {
+  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
     const long long at = offset + row * kInterleave + lane;
     float* const slot = first + row * (kTerms * kInterleave) + lane;
     const cerar_pack<W> received = cerar_receive<W>(from, at);
@@ -115,7 +115,7 @@ CERAR_DEVICE void decode_part(const cerar_visit_arguments& a, const float*, floa
   float weight[kTerms][kTerms];
   for (int s = 0; s < kTerms; ++s)
     for (int k = 0; k < kTerms; ++k) weight[s][k] = kDecode[phase][s][k] * scale;
-  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane) {
+  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
     const long long at = offset + row * kInterleave + lane;
     float* const slot = slots + row * (kTerms * kInterleave) + lane;
     components<W> z;

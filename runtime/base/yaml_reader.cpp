@@ -10,6 +10,7 @@
 #include <set>
 
 #include "runtime/base/error.h"
+#include "runtime/base/one_line.h"
 
 namespace cerar {
 
@@ -21,31 +22,26 @@ struct YamlReader::Node {
 
 namespace {
 
-// From 1; yaml-cpp's mark of a node without text is -1.
-int line_of(const YAML::Mark& mark) { return std::max(mark.line, 0) + 1; }
+// Files bring in control characters, even NUL: what() would end there.
+[[noreturn]] void refuse(const std::string& file, const YAML::Mark& mark, const std::string& problem) {
+  const int line = std::max(mark.line, 0) + 1;  // yaml-cpp's mark of a node without text is -1
+  throw Error(ErrorCode::invalid_plan, one_line(fmt::format("{}:{}: {}.", file, line, problem)));
+}
 
 // yaml-cpp keeps the last of two equal keys silently and recurses without limit; both are refused here first.
 // `budget` is the number of nodes that the text can hold: only aliases make a tree of more, and without
 // limit.
 void check_tree(const YAML::Node& node, const std::string& file, int depth, std::size_t& budget) {
-  if (depth > 32)
-    throw Error(ErrorCode::invalid_plan,
-                fmt::format("{}:{}: nested deeper than 32 levels; this is not a CERAR file.", file,
-                            line_of(node.Mark())));
+  if (depth > 32) refuse(file, node.Mark(), "nested deeper than 32 levels; this is not a CERAR file");
   if (budget-- == 0)
-    throw Error(ErrorCode::invalid_plan,
-                fmt::format("{}:{}: aliases repeat more than the file holds; write their values out.", file,
-                            line_of(node.Mark())));
+    refuse(file, node.Mark(), "aliases repeat more than the file holds; write their values out");
   std::set<std::string> seen;
   if (node.IsMap()) {
     for (const auto& entry : node) {
-      if (!entry.first.IsScalar())
-        throw Error(ErrorCode::invalid_plan,
-                    fmt::format("{}:{}: a key is not a plain word.", file, line_of(entry.first.Mark())));
-      if (!seen.insert(entry.first.Scalar()).second)
-        throw Error(ErrorCode::invalid_plan,
-                    fmt::format("{}:{}: the key {} stands twice; keep one of them.", file,
-                                line_of(entry.first.Mark()), entry.first.Scalar()));
+      if (!entry.first.IsScalar()) refuse(file, entry.first.Mark(), "a key is not a plain word");
+      const std::string& key = entry.first.Scalar();
+      if (!seen.insert(key).second)
+        refuse(file, entry.first.Mark(), fmt::format("the key {} stands twice; keep one of them", key));
       check_tree(entry.second, file, depth + 1, budget);
     }
   } else if (node.IsSequence()) {
@@ -70,8 +66,7 @@ YamlReader YamlReader::parse(const std::string& text, const std::string& file) {
     check_tree(root, file, 0, budget);
     return YamlReader(std::make_shared<Node>(Node{root, file, ""}));
   } catch (const YAML::Exception& error) {
-    throw Error(ErrorCode::invalid_plan,
-                fmt::format("{}:{}: malformed YAML: {}.", file, line_of(error.mark), error.msg));
+    refuse(file, error.mark, "malformed YAML: " + error.msg);
   }
 }
 
@@ -102,9 +97,8 @@ void YamlReader::allow_only(std::initializer_list<std::string_view> keys) const 
   for (const auto& entry : node_->yaml) {
     const std::string& key = entry.first.Scalar();
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
-      throw Error(ErrorCode::invalid_plan,
-                  fmt::format("{}:{}: the key {} is not known here; known are {}.", node_->file,
-                              line_of(entry.first.Mark()), key, fmt::join(keys, ", ")));
+      refuse(node_->file, entry.first.Mark(),
+             fmt::format("the key {} is not known here; known are {}", key, fmt::join(keys, ", ")));
   }
 }
 
@@ -159,13 +153,9 @@ void YamlReader::append_table(const std::size_t* dimension, const std::size_t* e
   for (const auto& row : rows) row.append_table(dimension + 1, end, out);
 }
 
-std::string YamlReader::where() const {
-  return fmt::format("{}:{}: {}", node_->file, line_of(node_->yaml.Mark()),
-                     node_->path.empty() ? "the document" : node_->path);
-}
-
 void YamlReader::fail(const std::string& problem) const {
-  throw Error(ErrorCode::invalid_plan, fmt::format("{} {}.", where(), problem));
+  refuse(node_->file, node_->yaml.Mark(),
+         fmt::format("{} {}", node_->path.empty() ? "the document" : node_->path, problem));
 }
 
 }  // namespace cerar

@@ -33,8 +33,7 @@ class YamlReader {
   /// Numbers of a nested list in row-major order; every level must have the length given.
   std::vector<double> table(std::initializer_list<std::size_t> dimensions) const;
 
-  /// "file:line: key.path"
-  std::string where() const;
+  /// Throws "file:line: key.path problem." on one line, control characters as \xHH.
   [[noreturn]] void fail(const std::string& problem) const;
 
  private:

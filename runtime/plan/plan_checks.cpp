@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/base/error.h"
+#include "runtime/base/one_line.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/schedule/step.h"
@@ -13,7 +14,9 @@
 namespace cerar::runtime {
 namespace {
 
-[[noreturn]] void fail(const std::string& sentence) { throw Error(ErrorCode::invalid_plan, sentence); }
+[[noreturn]] void fail(const std::string& sentence) {
+  throw Error(ErrorCode::invalid_plan, one_line(sentence));
+}
 
 template <typename Number>
 void check_table(const Variant& variant, const char* key, const std::vector<Number>& table,
@@ -84,9 +87,15 @@ void check_plan(const Plan& plan) {
     // Kernels are found by it.
     if (!names.insert(variant.name).second)
       fail(fmt::format("two variants have the name {}; names must differ.", variant.name));
-    if (variant.min_bytes != next || variant.max_bytes < variant.min_bytes)
-      fail(fmt::format("variant {}: bytes starts at {} but the range before it ends at {}; ranges must join.",
-                       variant.name, variant.min_bytes, next - 1));
+    if (next == 0 && names.size() > 1)
+      fail(fmt::format("variants: {} follows one whose bytes.max is unbounded already; ranges must join.",
+                       variant.name));
+    if (variant.max_bytes < variant.min_bytes)
+      fail(fmt::format("variant {}: bytes runs from {} to {}; max must not be below min.", variant.name,
+                       variant.min_bytes, variant.max_bytes));
+    if (variant.min_bytes != next)
+      fail(fmt::format("variant {}: bytes.min is {} but must be {}; ranges must start at 0 and join.",
+                       variant.name, variant.min_bytes, next));
     next = variant.max_bytes + 1;  // 0 after an unbounded range
   }
   if (next != 0)

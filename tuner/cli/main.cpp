@@ -1,7 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
+#include "runtime/base/error.h"
 #include "runtime/base/one_line.h"
 #include "tuner/cli/commands.h"
 
@@ -25,6 +28,13 @@ void add_tune_options(CLI::App& app, cerar::tuner::TuneArguments& tune) {
   app.add_flag("--json", tune.json, "print the candidates and the choice as JSON");
 }
 
+// A result that a full disk swallowed must not look like success.
+void flush_output() {
+  if (std::fflush(stdout) != 0)
+    throw cerar::Error(cerar::ErrorCode::system,
+                       std::string("standard output cannot be written: ") + std::strerror(errno) + ".");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,10 +56,12 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    if (*show) return cerar::tuner::run_show(plan, json);
-    if (*check) return cerar::tuner::run_check(plan);
-    if (tune.topology.empty()) throw CLI::RequiredError("--topology");
-    return cerar::tuner::run_tune(tune);
+    if (!*show && !*check && tune.topology.empty()) throw CLI::RequiredError("--topology");
+    const int code = *show    ? cerar::tuner::run_show(plan, json)
+                     : *check ? cerar::tuner::run_check(plan)
+                              : cerar::tuner::run_tune(tune);
+    flush_output();
+    return code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     std::fprintf(stderr, "cerar-tune: %s (see cerar-tune --help)\n", cerar::one_line(error.what()).c_str());

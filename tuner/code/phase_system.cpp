@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tuner/code/singular_values.h"
+
 namespace cerar::tuner {
 namespace {
 
@@ -71,8 +73,7 @@ Eigen::MatrixXd noise_root(const PlainCode& code, int phase) {
 }
 
 double condition_number(const Eigen::MatrixXd& matrix) {
-  const Eigen::VectorXd values = matrix.rows() <= 16 ? matrix.jacobiSvd().singularValues().eval()
-                                                     : matrix.bdcSvd().singularValues().eval();
+  const Eigen::VectorXd values = singular_values(matrix).values;
   const double least = values[values.size() - 1];
   return least > 0 ? values[0] / least : std::numeric_limits<double>::infinity();
 }

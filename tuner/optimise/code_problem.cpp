@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tuner/code/constructions/harmonic.h"
+#include "tuner/code/singular_values.h"
 
 namespace cerar::tuner {
 namespace {
@@ -69,14 +70,14 @@ void CodeProblem::evaluate(const Eigen::VectorXd& x, Evaluation& out) const {
   for (int p = 0; p < constraints(); ++p) {
     const int tau = first_sample_time(workers, p);
     const Eigen::MatrixXd v = aged(beta, tau, workers, terms);
-    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(v, Eigen::ComputeFullU | Eigen::ComputeFullV);
-    const Eigen::VectorXd& values = svd.singularValues();
+    const SingularValues svd = singular_values(v, true);
+    const Eigen::VectorXd& values = svd.values;
     const double least = std::max(values[terms - 1], std::numeric_limits<double>::min());
     out.constraints[p] = std::log(values[0]) - std::log(least) - log_condition_limit_;
     Eigen::MatrixXd slope = Eigen::MatrixXd::Zero(terms, shape_.visits);
     slope(Eigen::all, Eigen::seqN(tau - 1, terms, workers)) =
-        svd.matrixU().col(0) * svd.matrixV().col(0).transpose() / values[0] -
-        svd.matrixU().col(terms - 1) * svd.matrixV().col(terms - 1).transpose() / least;
+        svd.u.col(0) * svd.v.col(0).transpose() / values[0] -
+        svd.u.col(terms - 1) * svd.v.col(terms - 1).transpose() / least;
     out.jacobian.row(p) = pull_back(slope).transpose();
   }
 }

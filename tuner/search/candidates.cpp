@@ -20,6 +20,7 @@ using runtime::Messages;
 // Beyond r = 8 the noise of a plain code in f32 exceeds 10 %; a differential code gains under 1 % of the
 // ring's time beyond r = 64.
 constexpr int kPlainTerms[] = {2, 3, 4, 6, 8};
+constexpr int kMostPlainTerms = 8;
 constexpr int kDifferentialTerms[] = {2, 4, 8, 16, 32, 64};
 
 struct Design {
@@ -113,7 +114,15 @@ std::vector<Candidate> design_candidates(const Topology& topology, const SearchO
       if (options.components) {
         const int c = *options.components;
         list.clear();
-        if (c > options.workers && c % options.workers == 0) list.push_back(c / options.workers);
+        const int terms = c % options.workers == 0 ? c / options.workers : 1;
+        const bool designable = construction == Construction::differential || terms <= kMostPlainTerms;
+        if (terms > 1 && designable) list.push_back(terms);
+        if (!designable && options.construction)
+          throw Error(ErrorCode::invalid_argument,
+                      fmt::format("components is {}, but {} codes end at c = {} for {} workers: beyond it "
+                                  "they multiply rounding noise past any use; take differential.",
+                                  c, runtime::name_of(construction), kMostPlainTerms * options.workers,
+                                  options.workers));
       }
       for (int terms : list) add_approximate(topology, options, construction, terms, candidates, refusal);
     }

@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.h"
 #include "tuner/code/constructions/harmonic.h"
+#include "tuner/code/singular_values.h"
 
 namespace cerar::tuner {
 namespace {
@@ -51,7 +52,7 @@ double condition(int chains, const FrequencySet& set) {
   for (int a = 0; a < size; ++a)
     for (int j = 0; j < size; ++j)
       block(a, j) = fourier_basis(chains, functions[a], complement ? count + j : j) / std::sqrt(chains);
-  const Eigen::VectorXd values = block.bdcSvd().singularValues();
+  const Eigen::VectorXd values = singular_values(block).values;
   if (!(values[size - 1] > 0)) return std::numeric_limits<double>::infinity();
   return (complement ? 1.0 : values[0]) / values[size - 1];
 }

@@ -1,0 +1,87 @@
+// `cerar-tune check`: an intact plan passes; one whose text was made consistent again after a change does
+// not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/negative/plan_edits.h"
+#include "tests/negative/refusal.h"
+
+namespace cerar::test {
+namespace {
+
+/// Each difference is a line of stderr.
+void expect_difference(const std::filesystem::path& plan, const std::string& line) {
+  const auto result = run_in(fresh_directory("check"), CERAR_TUNE, {"check", plan.string()});
+  EXPECT_EQ(result.exit_code, 1) << result.out;
+  EXPECT_THAT(result.err, testing::HasSubstr(line));
+  EXPECT_THAT(result.err, testing::MatchesRegex("(cerar-tune: differential-c8: [^\n]*\\.\n)+"));
+  EXPECT_THAT(result.out, testing::Not(testing::HasSubstr("holds what it claims")));
+}
+
+TEST(Check, AnIntactPlanPasses) {
+  for (const auto& plan : {intact_plan(), exact_plan()}) {
+    const auto result = run_in(fresh_directory("check"), CERAR_TUNE, {"check", plan.string()});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    EXPECT_THAT(result.out, testing::HasSubstr("holds what it claims"));
+  }
+}
+
+struct Claim {
+  const char* name;
+  const char* from;
+  const char* to;
+  const char* line;
+};
+void PrintTo(const Claim& claim, std::ostream* out) { *out << claim.name; }
+
+class ChangedClaim : public testing::TestWithParam<Claim> {};
+
+TEST_P(ChangedClaim, IsNamed) {
+  const auto plan = copy_of(intact_plan());
+  edit_plan(plan, [](const std::string& text) { return replaced(text, GetParam().from, GetParam().to); });
+  expect_difference(plan, GetParam().line);
+}
+
+// The first figure of each number is moved by one place, which no tolerance covers.
+const Claim kClaims[] = {
+    {"Condition", "condition: 1.", "condition: 2.", "errors.condition is 2."},
+    {"NoiseGain", "noise_gain: ", "noise_gain: 1", "errors.noise_gain is 1"},
+    {"Approximation", "approximation: ", "approximation: 1", "errors.approximation is "},
+    {"ApproximationWorst", "approximation_worst: ", "approximation_worst: 1",
+     "errors.approximation_worst is "},
+    {"Noise", " noise: ", " noise: 1", "errors.noise is "},
+    {"Total", "total: 0.000", "total: 0.001", "errors.total is 0.001"},
+    {"BudgetBelowTheError", "max_error: 1\n", "max_error: 1e-06\n", "exceeds the plan's max_error of 1e-06"},
+    {"Time", "us_per_mib: ", "us_per_mib: 1", "predicted.us_per_mib is 1"},
+    {"RingTime", "ring_fixed_us: ", "ring_fixed_us: 1", "predicted.ring_fixed_us is 1"},
+    {"OwnExactDenied", "own_exact: true", "own_exact: false", "errors."},
+    {"Interleave", "interleave: 32", "interleave: 16", "kernels/differential-c8.cu differs from the source"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Check, ChangedClaim, testing::ValuesIn(kClaims),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Check, AChangedTableIsFound) {
+  const auto plan = copy_of(intact_plan());
+  edit_plan(plan, [](const std::string& text) { return replaced(text, "[1, ", "[1.5, "); });
+  expect_difference(plan, "errors.");
+}
+
+TEST(Check, AChangedKernelSourceIsNamedWithItsLine) {
+  const auto plan = copy_of(intact_plan());
+  edit_artefact(plan, "kernels/differential-c8.cu",
+                [](const std::string& text) { return replaced(text, "\n", "\n// a line of mine\n"); });
+  expect_difference(plan,
+                    "kernels/differential-c8.cu differs from the source specialised now, first in line 2");
+}
+
+TEST(Check, AShortenedKernelSourceIsNamed) {
+  const auto plan = copy_of(intact_plan());
+  edit_artefact(plan, "kernels/differential-c8.cu",
+                [](const std::string& text) { return text.substr(0, text.size() / 2); });
+  expect_difference(plan, "kernels/differential-c8.cu differs from the source specialised now");
+}
+
+}  // namespace
+}  // namespace cerar::test

@@ -1,0 +1,168 @@
+// Plans that are missing, truncated or altered: `show` and `check` refuse them, and so does loading.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/base/error.h"
+#include "runtime/plan/plan_file.h"
+#include "tests/negative/plan_edits.h"
+#include "tests/negative/refusal.h"
+
+namespace cerar::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+void expect_both_refuse(const std::string& plan, const std::vector<std::string>& words) {
+  const auto directory = fresh_directory("damage");
+  expect_refused(directory, CERAR_TUNE, {"show", plan}, words);
+  expect_refused(directory, CERAR_TUNE, {"show", "--json", plan}, words);
+  expect_refused(directory, CERAR_TUNE, {"check", plan}, words);
+}
+
+void expect_text_refused(const std::string& text, const std::vector<std::string>& words) {
+  const auto plan = copy_of(intact_plan());
+  write_text(plan / "plan.yaml", text);
+  expect_both_refuse(plan.string(), words);
+}
+
+/// The error of parse_plan; the test fails when there is none.
+std::string parse_error(const std::string& text) {
+  try {
+    runtime::parse_plan(text, "plan.yaml");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_plan) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+std::string intact_text() { return read_text(intact_plan() / "plan.yaml"); }
+
+TEST(Damage, MissingDirectory) {
+  expect_both_refuse("nowhere", {"nowhere/plan.yaml does not exist", "cerar-tune"});
+}
+
+TEST(Damage, NoPlanGiven) {
+  expect_refused(fresh_directory("damage"), CERAR_TUNE, {"show"}, {"plan", "--help"});
+  expect_refused(fresh_directory("damage"), CERAR_TUNE, {"check"}, {"plan", "--help"});
+}
+
+TEST(Damage, DirectoryWithoutPlan) {
+  const auto directory = fresh_directory("damage");
+  expect_both_refuse(directory.string(), {directory.string() + "/plan.yaml does not exist"});
+}
+
+TEST(Damage, FileInsteadOfDirectory) {
+  const auto file = fresh_directory("damage") / "plan";
+  write_text(file, "format: cerar-plan/1\n");
+  expect_both_refuse(file.string(), {file.string(), "does not exist"});
+}
+
+TEST(Damage, PlanFileIsADirectory) {
+  const auto plan = fresh_directory("damage");
+  fs::create_directory(plan / "plan.yaml");
+  expect_both_refuse(plan.string(), {"plan.yaml is a directory"});
+}
+
+TEST(Damage, EmptyFile) { expect_text_refused("", {"plan.yaml:1", "not a map"}); }
+
+TEST(Damage, Binary) {
+  expect_text_refused(std::string("\x7f"
+                                  "ELF\0\1\2\3",
+                                  8),
+                      {"plan.yaml:1"});
+}
+
+TEST(Damage, TruncatedInTheMiddle) {
+  const std::string text = intact_text();
+  expect_text_refused(text.substr(0, text.find("\n", text.size() / 2)),
+                      {"plan.yaml", "digest is missing", "truncated"});
+}
+
+TEST(Damage, TruncatedWithinTheDigest) {
+  const std::string text = intact_text();
+  expect_text_refused(text.substr(0, text.size() - 10), {"plan.yaml", "does not match its digest", "again"});
+}
+
+TEST(Damage, TruncatedAtEveryOffset) {
+  const std::string text = intact_text();
+  // The last line break alone may go.
+  for (std::size_t length = 0; length + 1 < text.size();
+       length += length < 600 || length + 80 > text.size() ? 1 : 13)
+    EXPECT_NE(parse_error(text.substr(0, length)), "") << "cut to " << length << " bytes";
+}
+
+TEST(Damage, LoadingWithoutTheLastLineBreakStillWorks) {
+  const std::string text = intact_text();
+  EXPECT_EQ(parse_error(text.substr(0, text.size() - 1)), "");
+}
+
+TEST(Damage, OneDigitChanged) {
+  expect_text_refused(replaced(intact_text(), "max_error: 1", "max_error: 2"),
+                      {"plan.yaml", "does not match its digest", "altered"});
+}
+
+TEST(Damage, AnyDigitChanged) {
+  const std::string text = intact_text();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!std::isdigit(static_cast<unsigned char>(text[i]))) continue;
+    std::string altered = text;
+    altered[i] = altered[i] == '9' ? '0' : static_cast<char>(altered[i] + 1);
+    EXPECT_NE(parse_error(altered), "") << "digit at " << i;
+  }
+}
+
+TEST(Damage, OneKeyRemoved) {
+  expect_text_refused(replaced(intact_text(), "workers: 4\n", ""),
+                      {"plan.yaml", "does not match its digest"});
+}
+
+TEST(Damage, CommentAdded) { expect_text_refused("# mine\n" + intact_text(), {"does not match its digest"}); }
+
+TEST(Damage, DigestRemoved) {
+  const std::string text = intact_text();
+  expect_text_refused(text.substr(0, text.rfind("digest: ")), {"plan.yaml", "digest is missing"});
+}
+
+TEST(Damage, SomethingAfterTheDigest) {
+  expect_text_refused(intact_text() + "more: 1\n", {"plan.yaml", "does not match its digest"});
+}
+
+TEST(Damage, DigestOfUpperCase) {
+  std::string text = intact_text();
+  for (std::size_t i = text.rfind("digest: ") + 8; i < text.size(); ++i)
+    text[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[i])));
+  expect_text_refused(text, {"plan.yaml", "does not match its digest"});
+}
+
+TEST(Damage, NewerFormatIsNamedBeforeAnythingElse) {
+  expect_text_refused(replaced(intact_text(), "format: cerar-plan/1", "format: cerar-plan/2"),
+                      {"plan.yaml:2", "format", "'cerar-plan/2'", "cerar-plan/1"});
+}
+
+TEST(Damage, NoFormat) {
+  expect_text_refused(replaced(intact_text(), "format: cerar-plan/1\n", ""),
+                      {"plan.yaml", "lacks the key format"});
+}
+
+TEST(Damage, MalformedYaml) {
+  expect_text_refused(replaced(intact_text(), "variants:", "variants: ]"), {"plan.yaml:", "malformed YAML"});
+}
+
+TEST(Damage, MissingSourceIsNamedByCheck) {
+  const auto plan = copy_of(intact_plan());
+  fs::remove(plan / "kernels" / "differential-c8.cu");
+  expect_refused(fresh_directory("damage"), CERAR_TUNE, {"check", plan.string()},
+                 {"kernels/differential-c8.cu", "missing"});
+}
+
+TEST(Damage, AlteredSourceIsNamedByCheck) {
+  const auto plan = copy_of(intact_plan());
+  const auto file = plan / "kernels" / "differential-c8.cu";
+  write_text(file, read_text(file) + " ");
+  expect_refused(fresh_directory("damage"), CERAR_TUNE, {"check", plan.string()},
+                 {"kernels/differential-c8.cu", "SHA-256"});
+}
+
+}  // namespace
+}  // namespace cerar::test

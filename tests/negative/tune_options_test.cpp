@@ -1,0 +1,138 @@
+// Command lines that cerar-tune cannot serve: refused in one sentence, and nothing written, not even `plans`.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "generator/compile/nvrtc_compiler.h"
+#include "runtime/plan/plan_file.h"
+#include "tests/negative/refusal.h"
+
+namespace cerar::test {
+namespace {
+
+class Options : public testing::TestWithParam<RefusedCase> {};
+
+TEST_P(Options, AreRefused) {
+  std::vector<std::string> arguments = {"--topology", "local"};
+  arguments.insert(arguments.end(), GetParam().arguments.begin(), GetParam().arguments.end());
+  expect_refused(fresh_directory("options"), CERAR_TUNE, arguments, GetParam().words);
+}
+
+const RefusedCase kCases[] = {
+    {"NoWorkers", {"--workers", "0"}, {"--workers is 0", "1..256"}},
+    {"NegativeWorkers", {"--workers", "-1"}, {"--workers is -1", "1..256"}},
+    {"ManyWorkers", {"--workers", "100000"}, {"--workers is 100000", "1..256"}},
+    {"WorkersBeyondInt", {"--workers", "99999999999"}, {"--workers", "99999999999", "--help"}},
+    {"WorkersAsAWord", {"--workers", "four"}, {"--workers", "four", "--help"}},
+    {"WorkersWithoutValue", {"--workers"}, {"--workers", "--help"}},
+    {"NegativeError", {"--max-error", "-0.001"}, {"--max-error is -0.001", "0 (exact codes only) or more"}},
+    {"NanError", {"--max-error", "nan"}, {"--max-error is nan"}},
+    {"InfiniteError", {"--max-error", "inf"}, {"--max-error is inf"}},
+    {"ErrorAsAWord", {"--max-error", "small"}, {"--max-error", "small"}},
+    {"ConditionBelowOne", {"--max-condition", "0.5"}, {"--max-condition is 0.5", "below 1"}},
+    {"NegativeCondition", {"--max-condition", "-3"}, {"--max-condition is -3"}},
+    {"NanCondition", {"--max-condition", "nan"}, {"--max-condition is nan"}},
+    {"UnknownConstruction",
+     {"--construction", "fourier"},
+     {"'fourier'", "ring, harmonic, optimized, differential"}},
+    {"ConstructionNotOffered", {"--construction", "vandermonde"}, {"'vandermonde'", "known are"}},
+    {"OptimizedWithinNoCondition",
+     {"--construction", "optimized", "--max-condition", "1.5"},
+     {"condition limit 1.5", "raise it"}},
+    {"HarmonicWithinNoCondition",
+     {"--construction", "harmonic", "--max-condition", "1.5"},
+     {"condition limit 1.5", "raise it"}},
+    {"DifferentialWithinNoCondition",
+     {"--construction", "differential", "--max-condition", "1"},
+     {"a condition of 1;", "differential", "a condition of 1.000"}},
+    {"ComponentsWithinNoCondition",
+     {"--construction", "optimized", "--components", "8", "--max-condition", "1.5"},
+     {"condition limit 1.5", "raise it"}},
+    {"ComponentsThatTheConstructionLacks",
+     {"--construction", "differential", "--components", "4"},
+     {"differential", "4 components", "from 8 on"}},
+    {"NoComponents", {"--components", "0"}, {"--components is 0", "1..65536"}},
+    {"NegativeComponents", {"--components", "-3"}, {"--components is -3"}},
+    {"ManyComponents", {"--components", "1000000"}, {"--components is 1000000"}},
+    {"ComponentsNotRunnableYet",
+     {"--workers", "8", "--components", "7"},
+     {"components is 7", "8 workers", "divisor or a multiple of 8"}},
+    {"ComponentsForTwoWorkers",
+     {"--workers", "2", "--components", "4"},
+     {"components is 4", "2 workers", "choose a divisor of 2"}},
+    {"HalfPrecision", {"--dtype", "f16"}, {"--dtype is 'f16'", "f32"}},
+    {"UnknownType", {"--dtype", "int"}, {"--dtype is 'int'", "f32"}},
+    {"UnknownWire", {"--wire", "bf16"}, {"--wire is 'bf16'", "native, f32"}},
+    {"UnknownOption", {"--worker", "4"}, {"--worker", "--help"}},
+    {"StrayWord", {"now"}, {"now", "--help"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Tune, Options, testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+void expect_architecture_refused(const std::string& architecture) {
+  if (!generator::nvrtc_available()) GTEST_SKIP() << "this build has no NVRTC";
+  expect_refused(
+      fresh_directory("options"), CERAR_TUNE, {"--topology", "local", "--arch", architecture},
+      {"--arch " + architecture, fmt::format("{}", fmt::join(generator::supported_architectures(), ", "))});
+}
+
+TEST(Architecture, TooOld) { expect_architecture_refused("sm_10"); }
+TEST(Architecture, Garbage) { expect_architecture_refused("x\"y;z"); }
+TEST(Architecture, AnOptionInDisguise) { expect_architecture_refused("sm_80 --use_fast_math"); }
+
+TEST(Architecture, NeedsNvrtc) {
+  if (generator::nvrtc_available()) GTEST_SKIP() << "this build has NVRTC";
+  expect_refused(fresh_directory("options"), CERAR_TUNE, {"--topology", "local", "--arch", "sm_80"},
+                 {"--arch sm_80", "NVRTC"});
+}
+
+// The sentence names a limit; with just that limit the same command must succeed.
+TEST(ErrorBudget, NamedConstructionNamesTheLeastReachableError) {
+  const auto directory = fresh_directory("budget");
+  const std::vector<std::string> command = {"--topology",     "local",     "--out",       "plan",
+                                            "--construction", "optimized", "--max-error", "1e-9"};
+  const auto result = run_in(directory, CERAR_TUNE, command);
+  expect_refusal(result, {"an error of 1e-09", "optimized with c = 8", "allow that much"});
+  EXPECT_THAT(entries_below(directory), testing::IsEmpty());
+  std::smatch match;
+  ASSERT_TRUE(std::regex_search(result.err, match, std::regex("nearest with an error of ([0-9.e-]+)")));
+  auto again = command;
+  again.back() = match[1];
+  EXPECT_EQ(run_in(directory, CERAR_TUNE, again).exit_code, 0) << match[1];
+}
+
+TEST(ErrorBudget, WithoutAConstructionThePlanIsExactAndSaysWhy) {
+  const auto directory = fresh_directory("budget");
+  const auto result =
+      run_in(directory, CERAR_TUNE, {"--topology", "local", "--out", "plan", "--max-error", "1e-9"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::HasSubstr("no approximate code keeps an error of 1e-09 (the least is "));
+  const auto plan = runtime::load_plan(directory / "plan");
+  for (const auto& variant : plan.variants) EXPECT_EQ(variant.messages, runtime::Messages::sum);
+}
+
+TEST(ErrorBudget, WithoutAConstructionAnImpossibleConditionGivesAnExactPlanAndSaysWhy) {
+  const auto directory = fresh_directory("budget");
+  const auto result =
+      run_in(directory, CERAR_TUNE, {"--topology", "local", "--out", "plan", "--max-condition", "1"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::HasSubstr("no approximate code keeps a condition of 1 (differential"));
+  const auto plan = runtime::load_plan(directory / "plan");
+  for (const auto& variant : plan.variants) EXPECT_EQ(variant.messages, runtime::Messages::sum);
+}
+
+// The harmonic construction cannot keep this limit, the differential one can.
+TEST(ErrorBudget, OneConstructionsRefusalDoesNotStopTheOthers) {
+  const auto result =
+      run_in(fresh_directory("budget"), CERAR_TUNE,
+             {"--topology", "local", "--out", "plan", "--components", "8", "--max-condition", "2"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::HasSubstr("Choice: differential with c = 8"));
+}
+
+}  // namespace
+}  // namespace cerar::test

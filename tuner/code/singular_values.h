@@ -1,0 +1,16 @@
+#pragma once
+
+#include <Eigen/Dense>
+
+namespace cerar::tuner {
+
+/// matrix = u diag(values) v^T, values descending.
+struct SingularValues {
+  Eigen::VectorXd values;
+  Eigen::MatrixXd u, v;  ///< empty unless asked for
+};
+
+/// The only SVD of the program: its template takes a compiler longer than all other files together.
+SingularValues singular_values(const Eigen::MatrixXd& matrix, bool with_vectors = false);
+
+}  // namespace cerar::tuner
