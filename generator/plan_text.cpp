@@ -95,8 +95,8 @@ void append_variant(std::string& out, const runtime::Variant& variant) {
                  name_of(variant.messages));
   fmt::format_to(Out(out), "    components: {}\n    classes: {}\n    terms: {}\n    rounds: {}\n",
                  variant.shape.components, variant.shape.classes, variant.shape.terms, variant.shape.rounds);
-  fmt::format_to(Out(out), "    wire: {}\n    interleave: {}\n    lanes: {}\n", name_of(variant.wire),
-                 variant.interleave, variant.lanes);
+  fmt::format_to(Out(out), "    wire: {}\n    interleave: {}\n    lanes: {}\n    message_bytes: {}\n",
+                 name_of(variant.wire), variant.interleave, variant.lanes, variant.message_bytes);
   fmt::format_to(
       Out(out),
       "    errors: {{condition: {}, noise_gain: {}, approximation: {}, approximation_worst: {}, noise: {}, "

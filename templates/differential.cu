@@ -33,7 +33,7 @@ CERAR_CONSTEXPR int min_of(int a, int b) { return a < b ? a : b; }
 /// `Lines` lines of the row that comes up kAhead rows from now.
 template <int Lines>
 CERAR_DEVICE void prefetch_row(const float* lines, long long row) {
-  constexpr int kAhead = 8;
+  constexpr int kAhead = kTerms <= 16 ? 16 : 8;
   cerar_prefetch(lines + (row + kAhead) * (kTerms * kInterleave), Lines * kInterleave);
 }
 
@@ -44,7 +44,8 @@ CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const float* input, 
   const void* const from = a.received;
   void* const to = a.message;
   const float w0 = kOpen[a.phase][0], w1 = kOpen[a.phase][1], w2 = kOpen[a.phase][2];
-  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
+  CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane,
+                          prefetch_row<min_of(3, kTerms)>(input, row)) {
     const float* const line = input + row * (kTerms * kInterleave) + lane;
     const long long at = offset + row * kInterleave + lane;
     cerar_pack<W> x = {};

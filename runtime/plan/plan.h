@@ -96,8 +96,9 @@ struct Variant {
   Messages messages = Messages::sum;
   Shape shape;
   Wire wire = Wire::f32;
-  int interleave = 32;  ///< G, elements per line; a power of two
-  int lanes = 1;        ///< upper limit; small vectors use fewer
+  int interleave = 32;                  ///< G, elements per line; a power of two
+  int lanes = 1;                        ///< pieces of the vector under way at once; small vectors use fewer
+  std::uint64_t message_bytes = 65536;  ///< preferred size of a message; sets the size of the pieces
   ErrorClaim claim;
   Tables tables;
   Prediction prediction;

@@ -112,10 +112,10 @@ std::vector<Artefact> read_artefacts(const YamlReader& node) {
 }
 
 Variant read_variant(const YamlReader& node, int workers) {
-  node.allow_only({"name",      "bytes",  "construction", "messages",   "components", "classes",
-                   "terms",     "rounds", "wire",         "interleave", "lanes",      "errors",
-                   "predicted", "beta",   "decode",       "epsilon",    "shift",      "own_exact",
-                   "open",      "extend", "own",          "kernels",    "files"});
+  node.allow_only({"name",      "bytes",     "construction",  "messages", "components", "classes",
+                   "terms",     "rounds",    "message_bytes", "wire",     "interleave", "lanes",
+                   "errors",    "predicted", "beta",          "decode",   "epsilon",    "shift",
+                   "own_exact", "open",      "extend",        "own",      "kernels",    "files"});
   Variant variant;
   variant.name = node.at("name").text();
   const ByteRange bytes = read_range(node.at("bytes"));
@@ -135,6 +135,8 @@ Variant read_variant(const YamlReader& node, int workers) {
   variant.wire = read_word<Wire>(node.at("wire"));
   variant.interleave = static_cast<int>(node.at("interleave").integer(4, 1 << 16));
   variant.lanes = static_cast<int>(node.at("lanes").integer(1, 1024));
+  variant.message_bytes =
+      static_cast<std::uint64_t>(node.at("message_bytes").integer(64, std::int64_t{1} << 40));
   variant.claim = read_claim(node.at("errors"));
   variant.prediction = read_prediction(node.at("predicted"));
   variant.tables = read_tables(node, variant.shape, variant.messages);

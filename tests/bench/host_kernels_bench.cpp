@@ -22,9 +22,6 @@ namespace {
 using runtime::Construction;
 
 constexpr std::size_t kElements = std::size_t{1} << 25;  // 128 MiB
-// Messages of the size that keeps a link full (r = 8: 128 KiB).
-constexpr int kLanes = 16;
-
 struct Arrays {
   HugeBuffer a{kElements}, b{kElements}, c{kElements};
 };
@@ -54,29 +51,35 @@ void triad(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * 3 * kElements * sizeof(float)));
 }
 
-// All visits of rank 0 in order, lane by lane, with the executor's own lanes and message buffers. Only the
-// neighbour is missing: what was sent at one visit is taken for what was received at the next.
+// A whole all-reduce without a transport: the ranks take turns in one thread, piece by piece as the executor
+// does, and read a message where the neighbour wrote it. The ranks' vectors together fill the array; averages
+// keep them as they are from one iteration to the next.
 void kernels(benchmark::State& state, Construction construction, int workers, int terms) {
-  const auto directory = plan_directory(construction, workers, workers * terms, kLanes);
+  const auto directory = plan_directory(construction, workers, workers * terms);
   const auto plan = runtime::load_plan(directory);
   const runtime::HostKernels host(plan, directory);
-  const auto& variant = plan.variants[0];
+  runtime::Variant variant = plan.variants[0];
+  // The caches of this machine hold the pieces of one rank in use, not of all ranks at once.
+  variant.message_bytes /= static_cast<std::uint64_t>(workers);
   const auto& shape = variant.shape;
   const auto& table = host.of(variant);
-  auto lanes = runtime::make_lanes(variant, kElements, kLanes, 1);
-  float* const vector = arrays().a.data();
-  const runtime::Call call{.send = vector, .receive = vector, .count = kElements};
-  for (auto _ : state) {
-    for (int visit = 1; visit <= shape.visits; ++visit) {
-      const auto step = runtime::step_at(shape, variant.messages, 0, visit);
-      for (auto& lane : lanes)
-        table[static_cast<std::size_t>(step.role)](lane.arguments(call, step, visit, 8.0f));
-    }
-    benchmark::ClobberMemory();
-  }
-  const double message = static_cast<double>(kElements) / shape.components;
-  const double bytes =
-      static_cast<double>(tuner::lines_touched(shape, variant.messages, 0)) * message * sizeof(float);
+  const std::size_t count = kElements / static_cast<std::size_t>(workers);
+  const auto pieces = runtime::cut(variant, count);
+  runtime::PaddedRow padded(variant, pieces.back());
+  std::vector<runtime::Lane> lanes(static_cast<std::size_t>(workers), {variant, pieces.front().rows});
+  for (auto _ : state)
+    for (const auto& piece : pieces)
+      for (int visit = 1; visit <= shape.visits; ++visit)
+        for (int rank = 0; rank < workers; ++rank) {
+          const auto step = runtime::step_at(shape, variant.messages, rank, visit);
+          const auto at = static_cast<std::size_t>(rank), before = at == 0 ? lanes.size() - 1 : at - 1;
+          float* const vector = arrays().a.data() + at * count;
+          auto arguments = lanes[at].arguments({.send = vector, .receive = vector, .count = count}, piece,
+                                               padded, step, visit, static_cast<float>(workers));
+          if (step.receives) arguments.received = lanes[before].message(piece, visit - 1).data();
+          table[static_cast<std::size_t>(step.role)](arguments);
+        }
+  const double bytes = tuner::accesses_per_element(shape, variant.messages) * kElements * sizeof(float);
   state.SetBytesProcessed(static_cast<std::int64_t>(static_cast<double>(state.iterations()) * bytes));
 }
 
@@ -116,8 +119,8 @@ int main(int argc, char** argv) {
                                  Construction::differential, 8, terms);
   // Interleaved repetitions: a neighbour's noise hits all of them alike.
   std::vector<char*> arguments(argv, argv + argc);
-  std::string defaults[] = {"--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true",
-                            "--benchmark_report_aggregates_only=true", "--benchmark_min_time=0.3"};
+  std::string defaults[] = {"--benchmark_repetitions=15", "--benchmark_enable_random_interleaving=true",
+                            "--benchmark_report_aggregates_only=true", "--benchmark_min_time=0.1"};
   for (auto& text : defaults) arguments.insert(arguments.begin() + 1, text.data());
   int count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());

@@ -43,19 +43,14 @@ int vector_lines(const runtime::Step& step, int terms) {
 
 }  // namespace
 
-long long lines_touched(const runtime::Shape& shape, runtime::Messages messages, int rank) {
-  long long lines = 0;
-  for (int visit = 1; visit <= shape.visits; ++visit) {
-    const auto step = runtime::step_at(shape, messages, rank, visit);
-    lines += vector_lines(step, shape.terms) + (step.receives ? 1 : 0) + (step.sends ? 1 : 0);
-  }
-  return lines;
-}
-
 double accesses_per_element(const runtime::Shape& shape, runtime::Messages messages) {
   if (shape.workers == 1) return 2;
   long long lines = 0;
-  for (int rank = 0; rank < shape.workers; ++rank) lines += lines_touched(shape, messages, rank);
+  for (int rank = 0; rank < shape.workers; ++rank)
+    for (int visit = 1; visit <= shape.visits; ++visit) {
+      const auto step = runtime::step_at(shape, messages, rank, visit);
+      lines += vector_lines(step, shape.terms) + (step.receives ? 1 : 0) + (step.sends ? 1 : 0);
+    }
   return static_cast<double>(lines) / shape.workers / shape.components;
 }
 

@@ -8,7 +8,4 @@ namespace cerar::tuner {
 /// together, averaged over ranks: counted kernel by kernel from what the templates load and store.
 double accesses_per_element(const runtime::Shape& shape, runtime::Messages messages);
 
-/// The same for one rank, in accesses per element of a message.
-long long lines_touched(const runtime::Shape& shape, runtime::Messages messages, int rank);
-
 }  // namespace cerar::tuner

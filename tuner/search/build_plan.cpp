@@ -30,6 +30,7 @@ runtime::Plan build_plan(const std::vector<Candidate>& candidates, const Selecti
     variant.messages = candidate.messages;
     variant.shape = candidate.shape;
     variant.lanes = topology.lanes;
+    variant.message_bytes = topology.message_bytes;
     variant.claim = candidate.claim;
     variant.tables = candidate.tables;
     variant.prediction = {.fixed_us = candidate.cost.fixed_us,

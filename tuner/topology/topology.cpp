@@ -56,7 +56,8 @@ Topology load_topology(const std::string& name_or_file) {
 
 Topology parse_topology(const std::string& text, const std::string& file) {
   const YamlReader root = YamlReader::parse(text, file);
-  root.allow_only({"name", "title", "workers", "link", "memory", "lanes", "baseline", "architectures"});
+  root.allow_only(
+      {"name", "title", "workers", "link", "memory", "lanes", "message_bytes", "baseline", "architectures"});
   Topology topology;
   topology.name = root.at("name").text();
   if (topology.name.empty()) root.at("name").fail("is empty");
@@ -69,6 +70,8 @@ Topology parse_topology(const std::string& text, const std::string& file) {
   topology.bandwidth_gbs = link.at("bandwidth_gbs").number(1e-6, kMaxGigabytes);
   topology.memory_bandwidth_gbs = memory.at("bandwidth_gbs").number(1e-6, kMaxGigabytes);
   topology.lanes = static_cast<int>(root.at("lanes").integer(1, 1024));
+  topology.message_bytes =
+      static_cast<std::uint64_t>(root.at("message_bytes").integer(64, std::int64_t{1} << 40));
   if (const auto baseline = root.find("baseline")) topology.baseline = read_baseline(*baseline);
   if (const auto architectures = root.find("architectures"))
     for (const auto& item : architectures->items()) topology.architectures.push_back(read_architecture(item));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,11 +20,12 @@ struct Topology {
   std::string name;
   std::string title;
   int workers = 2;
-  double latency_us = 0;             ///< of one round: kernel start, send and receive of a short message
-  double bandwidth_gbs = 0;          ///< to the next rank, while as much comes from the previous one
-  double memory_bandwidth_gbs = 0;   ///< reads and writes together, of the memory the vector lives in
-  int lanes = 1;                     ///< independent parts of a vector that run staggered
-  std::optional<Baseline> baseline;  ///< none: the plain ring of CERAR itself
+  double latency_us = 0;                ///< of one round: kernel start, send and receive of a short message
+  double bandwidth_gbs = 0;             ///< to the next rank, while as much comes from the previous one
+  double memory_bandwidth_gbs = 0;      ///< reads and writes together, of the memory the vector lives in
+  int lanes = 1;                        ///< pieces of a vector that are under way at once
+  std::uint64_t message_bytes = 65536;  ///< preferred size of a message of one piece
+  std::optional<Baseline> baseline;     ///< none: the plain ring of CERAR itself
   std::vector<std::string> architectures;  ///< of its GPUs, "sm_80"; empty for hosts
   std::string fingerprint;                 ///< SHA-256 of the file
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -13,15 +14,38 @@
 namespace cerar::runtime {
 namespace {
 
-// Messages below this size cost more in hand-over than their overlap gains.
-constexpr std::uint64_t kMinMessageBytes = 32 << 10;
+// What one size of vector needs, kept from call to call: a steady call of one size allocates nothing.
+struct Workspace {
+  Workspace(const Variant& chosen, std::uint64_t elements)
+      : variant(chosen), count(elements), pieces(cut(chosen, elements)), padded(chosen, pieces.back()) {
+    std::uint64_t rows = 0;
+    for (const auto& piece : pieces) rows = std::max(rows, piece.rows + (piece.tail ? 1 : 0));
+    const auto used = std::min<std::size_t>(pieces.size(), static_cast<std::size_t>(chosen.lanes));
+    for (std::size_t i = 0; i < used; ++i) lanes.emplace_back(chosen, rows);
+  }
 
-// The ring, as one rank sees it. At visit t = 1..T of a lane:
+  std::uint64_t bytes() const {
+    std::uint64_t sum = padded.bytes();
+    for (const auto& lane : lanes) sum += lane.bytes();
+    return sum;
+  }
+
+  const Variant& variant;
+  std::uint64_t count;
+  std::vector<Piece> pieces;
+  PaddedRow padded;
+  std::vector<Lane> lanes;
+};
+
+// The ring, as one rank sees it. The vector is cut into pieces, and each lane takes one piece after the
+// other, so that the part of the vector under way stays in the cache from visit to visit. At visit t = 1..T
+// of a piece:
 //   wait for the message of visit t (none at t = 1), in buffer t mod 2
-//   wait until the message of visit t-1 has left buffer (t-1) mod 2, and offer that buffer for visit t+1
+//   wait until the lane's last message has left the other buffer, and offer that for visit t+1
 //   run the kernel of this step, which combines the message in place
 //   send buffer t mod 2 (nothing after t = T)
-// Lanes take turns within a visit, so that one lane's kernel runs while the others' messages are on the way.
+// Lanes take turns, in the same order on every rank: one lane's kernel runs while the others' messages are on
+// the way.
 class HostExecutor final : public Executor {
  public:
   HostExecutor(std::shared_ptr<const Plan> plan, std::shared_ptr<const HostKernels> kernels,
@@ -48,55 +72,69 @@ class HostExecutor final : public Executor {
   }
 
  private:
+  struct Position {
+    std::size_t piece;
+    int visit;
+  };
+
   void run(const Call& call, CallReport& report) {
     if (call.count == 0) return;
     if (transport_->size() == 1) {
       if (call.receive != call.send) std::memcpy(call.receive, call.send, call.count * sizeof(float));
       return;
     }
-    const Variant& variant = variant_for(*plan_, call.count * sizeof(float));
-    auto& lanes = prepare(variant, call.count);
-    report.variant = &variant;
-    report.lanes = static_cast<int>(lanes.size());
-    for (auto& lane : lanes) {
-      report.scratch_bytes += lane.scratch_bytes();
-      lane.load_tail(call);
+    Workspace& workspace = prepare(call.count);
+    report.variant = &workspace.variant;
+    report.lanes = static_cast<int>(workspace.lanes.size());
+    report.scratch_bytes = workspace.bytes();
+    workspace.padded.load(call);
+    std::vector<Position> positions;
+    for (std::size_t i = 0; i < workspace.lanes.size(); ++i) positions.push_back({i, 1});
+    std::size_t next = positions.size();
+    for (bool busy = true; busy;) {
+      busy = false;
+      for (std::size_t i = 0; i < positions.size(); ++i) {
+        auto& at = positions[i];
+        if (at.piece >= workspace.pieces.size()) continue;
+        busy = true;
+        run_visit(call, workspace, i, at, report);
+        if (++at.visit > workspace.variant.shape.visits) at = {next++, 1};
+      }
+    }
+    for (std::size_t i = 0; i < positions.size(); ++i) transport_->wait_sent(static_cast<int>(i));
+    workspace.padded.store(call);
+  }
+
+  void run_visit(const Call& call, Workspace& workspace, std::size_t index, const Position& at,
+                 CallReport& report) {
+    const Variant& variant = workspace.variant;
+    const Piece& piece = workspace.pieces[at.piece];
+    Lane& lane = workspace.lanes[index];
+    const int stream = static_cast<int>(index);
+    const Step step = step_at(variant.shape, variant.messages, transport_->rank(), at.visit);
+    if (step.receives) transport_->wait_received(stream);
+    if (step.sends) {
+      transport_->wait_sent(stream);
+      transport_->post_receive(stream, lane.message(piece, at.visit + 1));
     }
     const float divisor =
         call.reduction == Reduction::average ? static_cast<float>(transport_->size()) : 1.0f;
-    for (int visit = 1; visit <= variant.shape.visits; ++visit) {
-      const Step step = step_at(variant.shape, variant.messages, transport_->rank(), visit);
-      for (std::size_t i = 0; i < lanes.size(); ++i)
-        run_visit(lanes[i], static_cast<int>(i), call, variant, step, visit, divisor, report);
-    }
-    for (std::size_t i = 0; i < lanes.size(); ++i) transport_->wait_sent(static_cast<int>(i));
-    for (const auto& lane : lanes) lane.store_tail(call);
-  }
-
-  void run_visit(Lane& lane, int index, const Call& call, const Variant& variant, const Step& step, int visit,
-                 float divisor, CallReport& report) {
-    if (step.receives) transport_->wait_received(index);
-    if (step.sends) {
-      if (visit > 1) transport_->wait_sent(index);
-      transport_->post_receive(index, lane.message(visit + 1));
-    }
     const auto kernel = kernels_->of(variant)[static_cast<std::size_t>(step.role)];
-    kernel(lane.arguments(call, step, visit, divisor));
+    kernel(lane.arguments(call, piece, workspace.padded, step, at.visit, divisor));
     if (!step.sends) return;
-    const auto message = lane.message(visit);
-    transport_->post_send(index, message);
+    const auto message = lane.message(piece, at.visit);
+    transport_->post_send(stream, message);
     report.sent_bytes += message.size();
     ++report.messages;
   }
 
-  // Lanes are kept from call to call: a steady call of one size allocates nothing.
-  std::vector<Lane>& prepare(const Variant& variant, std::uint64_t count) {
-    if (lanes_.empty() || lanes_variant_ != &variant || lanes_count_ != count) {
-      lanes_ = make_lanes(variant, count, variant.lanes, kMinMessageBytes);
-      lanes_variant_ = &variant;
-      lanes_count_ = count;
+  Workspace& prepare(std::uint64_t count) {
+    const Variant& variant = variant_for(*plan_, count * sizeof(float));
+    if (!workspace_ || &workspace_->variant != &variant || workspace_->count != count) {
+      workspace_.reset();  // frees before it allocates
+      workspace_.emplace(variant, count);
     }
-    return lanes_;
+    return *workspace_;
   }
 
   std::shared_ptr<const Plan> plan_;
@@ -104,9 +142,7 @@ class HostExecutor final : public Executor {
   std::unique_ptr<Transport> transport_;
   std::uint64_t operation_ = 0;
   std::optional<std::string> failure_;
-  std::vector<Lane> lanes_;
-  const Variant* lanes_variant_ = nullptr;
-  std::uint64_t lanes_count_ = 0;
+  std::optional<Workspace> workspace_;
 };
 
 }  // namespace
