@@ -24,7 +24,7 @@ struct Errors {
   double between_ranks = 0;     ///< rms(result of a rank - mean of the ranks) / rms(exact)
   std::uint64_t not_equal = 0;  ///< elements that are not bit-equal to the exact sum rounded to f32
   std::uint64_t wrong = 0;      ///< elements off by more than 20 times the claimed rms error; the product of
-                                  ///< two normals (message and rounding) reaches that once in 1e9
+                                ///< two normals (message and rounding) reaches that once in 1e9
 };
 
 struct MeasureOptions {

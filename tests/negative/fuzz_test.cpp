@@ -105,7 +105,7 @@ TEST(Fuzz, Topologies) {
       "name: a\ntitle: b\nworkers: 4\nlink:\n  latency_us: 10\n  bandwidth_gbs: 5\nmemory:\n  bandwidth_gbs: "
       "15\n"
       "lanes: 2\nbaseline:\n  name: c\n  base_us: 1\n  hop_us: 1\n  bandwidth_gbs: 5\narchitectures: [sm_80, "
-      "sm_90]\n";
+      "sm_90]\nmessage_bytes: 4096\n";
   for (int i = 0; i < 4000; ++i) {
     std::string damaged = text;
     for (std::size_t n = 1 + below(engine, 4); n > 0; --n) damaged = mutated(damaged, engine);

@@ -24,6 +24,7 @@ baseline:
   hop_us: 4
   bandwidth_gbs: 4.5
 architectures: []
+message_bytes: 65536
 )";
 
 void expect_file_refused(const std::string& text, const std::vector<std::string>& words) {

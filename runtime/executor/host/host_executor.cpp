@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <optional>
 
 #include "runtime/base/error.h"
@@ -64,9 +65,15 @@ class HostExecutor final : public Executor {
     try {
       run(call, report);
       return report;
+    } catch (const std::bad_alloc&) {
+      const Error error(
+          ErrorCode::system,
+          fmt::format("memory is exhausted on rank {} by a vector of {} bytes; use smaller ones.",
+                      transport_->rank(), call.count * sizeof(float)));
+      fail(error);
+      throw error;
     } catch (const std::exception& error) {
-      failure_ = error.what();
-      transport_->abort(error.what());
+      fail(error);
       throw;
     }
   }
@@ -76,6 +83,11 @@ class HostExecutor final : public Executor {
     std::size_t piece;
     int visit;
   };
+
+  void fail(const std::exception& error) {
+    failure_ = error.what();
+    transport_->abort(error.what());
+  }
 
   void run(const Call& call, CallReport& report) {
     if (call.count == 0) return;

@@ -85,7 +85,7 @@ TEST_F(Nvrtc, AccessesAre128BitAndCoherent) {
       EXPECT_EQ(count(code, R"(ld\.global\.v4\.f32)"), count(code, R"(ld\.global\.f32)")) << role;
       EXPECT_EQ(count(code, R"(st\.global\.v4\.f32)"), count(code, R"(st\.global\.f32)")) << role;
       EXPECT_GT(count(code, R"(st\.global\.v4\.f32)"), 0) << role;
-      const bool has_tables = family != std::string("sum") && role != "accumulate";
+      const bool has_tables = family != std::string("sum");
       if (!has_tables) {
         EXPECT_EQ(count(code, R"(ld\.global\.nc)"), 0) << role;
       }
