@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <lld/Common/Driver.h>
 #include <llvm/Support/raw_ostream.h>
-#include <stdlib.h>
 
 #include <cerrno>
 #include <cstring>
@@ -13,33 +12,12 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/temporary_directory.h"
 
 LLD_HAS_DRIVER(elf)
 
 namespace cerar::generator {
 namespace {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::error_code failure;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(failure);
-    std::string name = (failure ? std::filesystem::path("/tmp") : parent) / "cerar-XXXXXX";
-    if (!::mkdtemp(name.data()))
-      throw Error(ErrorCode::system, fmt::format("no temporary directory {} can be made: {}; set TMPDIR to a "
-                                                 "directory that can be written.",
-                                                 name, std::strerror(errno)));
-    path = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::filesystem::path path;
-};
 
 /// lld keeps its state in globals and says after each run whether another one is possible.
 void run_lld(const std::string& input, const std::string& output) {
@@ -64,7 +42,8 @@ void run_lld(const std::string& input, const std::string& output) {
 
 std::string link_shared(const std::string& object) {
   const TemporaryDirectory directory;
-  const std::filesystem::path input = directory.path / "kernels.o", output = directory.path / "kernels.so";
+  const std::filesystem::path input = directory.path() / "kernels.o",
+                              output = directory.path() / "kernels.so";
   std::ofstream stream(input, std::ios::binary);
   stream.write(object.data(), static_cast<std::streamsize>(object.size()));
   stream.close();

@@ -24,7 +24,7 @@ struct Arguments {
   std::string plan, transport = "local", begin = "1M", end = "64M";
   double factor = 2;
   int iterations = 5, warmups = 1;
-  std::string op = "sum";
+  std::string op = "sum", input = "normal";
   bool json = false;
 };
 
@@ -90,6 +90,14 @@ void print_heading(int ranks) {
   fmt::print(" {:>9} {:>9} {:>12} {:>7} {:>10}\n", "rel. rms", "rel. rms", "B per rank", "GB/s", "us");
 }
 
+Input input_of(const std::string& name) {
+  if (name == "normal") return Input::normal;
+  if (name == "equal") return Input::equal;
+  if (name == "integers") return Input::integers;
+  throw cerar::Error(cerar::ErrorCode::unsupported,
+                     fmt::format("--input is '{}'; known are normal, equal, integers.", name));
+}
+
 int run(const Arguments& arguments) {
   if (arguments.transport != "local")
     throw cerar::Error(cerar::ErrorCode::unsupported,
@@ -105,6 +113,7 @@ int run(const Arguments& arguments) {
   bool good = true;
   for (const std::uint64_t size : sizes) {
     MeasureOptions options{.count = static_cast<std::size_t>(size / sizeof(float)),
+                           .input = input_of(arguments.input),
                            .op = arguments.op == "average" ? cerarAverage : cerarSum};
     const Half apart = measure_half(ranks, options, arguments);
     options.in_place = true;
@@ -154,6 +163,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   app.add_option("-o,--op", arguments.op, "sum or average")->capture_default_str();
+  app.add_option("--input", arguments.input, "normal: independent; equal: the same on every rank; integers")
+      ->capture_default_str();
   app.add_flag("--json", arguments.json, "print JSON");
   try {
     app.parse(argc, argv);

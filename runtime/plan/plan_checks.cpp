@@ -64,6 +64,15 @@ void check_variant(const Plan& plan, const Variant& variant) {
   if (!fits || variant.tables.index() != static_cast<std::size_t>(variant.messages))
     fail(fmt::format("variant {}: messages is {}, which {} components on {} workers do not allow.",
                      variant.name, name_of(variant.messages), variant.shape.components, plan.workers));
+  const bool named_right = variant.messages == Messages::sum ? variant.construction == Construction::ring
+                           : variant.messages == Messages::differential
+                               ? variant.construction == Construction::differential
+                               : variant.construction == Construction::harmonic ||
+                                     variant.construction == Construction::vandermonde ||
+                                     variant.construction == Construction::optimized;
+  if (!named_right)
+    fail(fmt::format("variant {}: construction is {}, which has no {} messages.", variant.name,
+                     name_of(variant.construction), name_of(variant.messages)));
   check_tables(variant);
   if (variant.kernels.empty()) return;  // not generated yet
   for (Role role : roles_of(variant.messages))

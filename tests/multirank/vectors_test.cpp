@@ -168,7 +168,7 @@ TEST_P(Vector, LayersOfDifferentScaleKeepTheirOwnRelativeError) {
       ++checked;
     }
     ASSERT_GT(checked, 1000u);
-    const double limit = claim.total > 0 ? 1.3 * claim.total : 1e-6;
+    const double limit = claim.total > 0 ? 1.2 * claim.total : 1e-6;
     EXPECT_LE(std::sqrt(square / scale), limit) << "layer " << l;
   }
 }

@@ -33,6 +33,7 @@ const RefusedCase kCases[] = {
     {"IterationsAsAWord", {"-n", "many"}, {"--iters", "many"}},
     {"NegativeWarmups", {"-w", "-1"}, {"--warmup_iters", "-1"}},
     {"UnknownOperation", {"--op", "max"}, {"--op is 'max'", "sum, average"}},
+    {"UnknownInput", {"--input", "zeros"}, {"--input is 'zeros'", "normal, equal, integers"}},
     {"UnknownTransport", {"--transport", "pigeon"}, {"--transport is 'pigeon'", "local"}},
     {"UnknownOption", {"--frobnicate"}, {"--frobnicate", "--help"}},
 };

@@ -44,6 +44,10 @@ TEST_P(Meaning, IsNamed) {
 const Edit kEdits[] = {
     {"UnknownKey", "workers: 4", "workers: 4\nworker: 4", {"worker "}},
     {"UnknownVariantKey", "    lanes: 2", "    lanes: 2\n    lane: 2", {"lane ", "lanes"}},
+    {"ConstructionOfOtherMessages",
+     "construction: differential",
+     "construction: ring",
+     {"construction is ring", "differential"}},
     {"MissingWorkers", "workers: 4\n", "", {"lacks the key workers"}},
     {"MissingVariants", "variants:[^$]*digest", "digest", {"lacks the key variants"}},
     {"NoVariants", "variants:[^$]*digest", "variants: []\ndigest", {"variants is empty"}},

@@ -5,14 +5,14 @@
 #include <map>
 
 #include "generator/generate.h"
+#include "runtime/base/temporary_directory.h"
 #include "runtime/plan/names.h"
-#include "tuner/check/scratch_directory.h"
 #include "tuner/search/build_plan.h"
 
 namespace cerar::test {
 
 const std::filesystem::path& scratch() {
-  static const tuner::ScratchDirectory directory;
+  static const TemporaryDirectory directory;
   return directory.path();
 }
 

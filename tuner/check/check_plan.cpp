@@ -10,9 +10,9 @@
 #include "generator/generate.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/temporary_directory.h"
 #include "runtime/bench/measure.h"
 #include "runtime/plan/plan_file.h"
-#include "tuner/check/scratch_directory.h"
 #include "tuner/code/differential.h"
 #include "tuner/code/plain_tables.h"
 #include "tuner/code/wire_noise.h"
@@ -43,7 +43,7 @@ class Checker {
     for (const auto& variant : plan_.variants) check_claim(variant);
     check_predictions();
     progress_("compiling the kernels again");
-    const ScratchDirectory scratch;
+    const TemporaryDirectory scratch;
     Plan rebuilt = rebuild(scratch.path() / "plan");
     for (std::size_t i = 0; i < plan_.variants.size(); ++i)
       check_kernels(plan_.variants[i], rebuilt.variants[i], scratch.path() / "plan");

@@ -10,7 +10,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
-#include "tests/unit/generator/temporary_directory.h"
+#include "runtime/base/temporary_directory.h"
 #include "tests/unit/generator/variants.h"
 
 namespace cerar::generator {
@@ -51,8 +51,8 @@ class Generate : public ::testing::Test {
     return "(accepted)";
   }
 
-  test::TemporaryDirectory directory;
-  fs::path out = directory.path / "plan";
+  TemporaryDirectory directory;
+  fs::path out = directory.path() / "plan";
 };
 
 TEST_F(Generate, WritesAndRecordsEveryFile) {
@@ -66,7 +66,7 @@ TEST_F(Generate, WritesAndRecordsEveryFile) {
   auto files = contents(out);
   EXPECT_EQ(files.size(), 3 * targets + 1);
   EXPECT_EQ(progress.size(), 3 * targets);
-  EXPECT_EQ(entries_in(directory.path), 1u) << "nothing but the plan is left";
+  EXPECT_EQ(entries_in(directory.path()), 1u) << "nothing but the plan is left";
   for (const runtime::Variant& variant : plan.variants) {
     ASSERT_EQ(variant.artefacts.size(), targets);
     EXPECT_EQ(variant.artefacts[0].target, "source");
@@ -89,7 +89,7 @@ TEST_F(Generate, EqualPlansGiveEqualBytes) {
   runtime::Plan first = test::random_plan(3), second = first;
   generate(first, options());
   GenerateOptions elsewhere = options();
-  elsewhere.out = directory.path / "other";
+  elsewhere.out = directory.path() / "other";
   generate(second, elsewhere);
   EXPECT_EQ(contents(out), contents(elsewhere.out));
 }
@@ -105,7 +105,7 @@ TEST_F(Generate, ReplacesAPlanOnlyWhenAsked) {
   other.variants.resize(1);
   generate(other, options(/*replace=*/true));
   EXPECT_EQ(contents(out).size(), 3 + options().architectures.size()) << "no file of the old plan is left";
-  EXPECT_EQ(entries_in(directory.path), 1u);
+  EXPECT_EQ(entries_in(directory.path()), 1u);
 }
 
 TEST_F(Generate, AcceptsAnEmptyDirectory) {
@@ -130,7 +130,7 @@ TEST_F(Generate, RefusesWhatIsNoPlanDirectory) {
 
 TEST_F(Generate, NamesAParentThatCannotBeWritten) {
   GenerateOptions orphan = options();
-  orphan.out = directory.path / "missing" / "plan";
+  orphan.out = directory.path() / "missing" / "plan";
   EXPECT_THAT(refusal(orphan), HasSubstr("missing is not a directory"));
   orphan.out = "/proc/cerar-plan";
   EXPECT_THAT(refusal(orphan), HasSubstr("/proc"));
@@ -148,7 +148,7 @@ TEST_F(Generate, AFailureLeavesNothingBehind) {
   EXPECT_THAT(refusal(options(), twins), HasSubstr("names must differ"));
   twins.variants[1].name = "../escape";
   EXPECT_THAT(refusal(options(), twins), HasSubstr("../escape"));
-  EXPECT_EQ(entries_in(directory.path), 0u);
+  EXPECT_EQ(entries_in(directory.path()), 0u);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "generator/kernel_spec.h"
+#include "runtime/base/temporary_directory.h"
 #include "templates/visit_arguments.h"
-#include "tests/unit/generator/temporary_directory.h"
 
 namespace cerar::test {
 
