@@ -105,6 +105,7 @@ int run(const Arguments& arguments) {
   if (arguments.op != "sum" && arguments.op != "average")
     throw cerar::Error(cerar::ErrorCode::unsupported,
                        fmt::format("--op is '{}'; known are sum, average.", arguments.op));
+  const Input input = input_of(arguments.input);
   const auto sizes = sizes_between(arguments.begin, arguments.end, arguments.factor);
   const int workers = plan_workers(arguments.plan);
   const LocalRanks ranks(arguments.plan, workers), ring("", workers);
@@ -113,7 +114,7 @@ int run(const Arguments& arguments) {
   bool good = true;
   for (const std::uint64_t size : sizes) {
     MeasureOptions options{.count = static_cast<std::size_t>(size / sizeof(float)),
-                           .input = input_of(arguments.input),
+                           .input = input,
                            .op = arguments.op == "average" ? cerarAverage : cerarSum};
     const Half apart = measure_half(ranks, options, arguments);
     options.in_place = true;

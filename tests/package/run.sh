@@ -7,7 +7,7 @@ rm -rf "$work"
 mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
-cmake -S "$source/tests/package/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/prefix" \
+cmake -G Ninja -S "$source/tests/package/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/prefix" \
   -DEXAMPLE="$source/runtime/examples/all_reduce.c" >"$work/configure.log"
 cmake --build "$work/consumer" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
 "$tune" --topology local --workers 4 --components 32 --out "$work/plan" >"$work/tune.log"
