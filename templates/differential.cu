@@ -49,13 +49,16 @@ CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const float* input, 
     const float* const line = input + row * (kTerms * kInterleave) + lane;
     const long long at = offset + row * kInterleave + lane;
     cerar_pack<W> x = {};
-    if constexpr (Receives) x = cerar_receive<W>(from, at);
-    const cerar_pack<W> g0 = cerar_load<W>(line);
-    const cerar_pack<W> g1 = cerar_load<W>(line + kInterleave);
-    for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w1, g1.at[i], cerar_fma(w0, g0.at[i], x.at[i]));
     if (kTerms > 2) {
       const cerar_pack<W> g2 = cerar_load<W>(line + 2 * kInterleave);
-      for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w2, g2.at[i], x.at[i]);
+      for (int i = 0; i < W; ++i) x.at[i] = w2 * g2.at[i];
+    }
+    const cerar_pack<W> g0 = cerar_load<W>(line);
+    const cerar_pack<W> g1 = cerar_load<W>(line + kInterleave);
+    for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w0, g0.at[i], cerar_fma(w1, g1.at[i], x.at[i]));
+    if constexpr (Receives) {
+      const cerar_pack<W> received = cerar_receive<W>(from, at);
+      for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + x.at[i];
     }
     cerar_send<W>(to, at, x);
   }
