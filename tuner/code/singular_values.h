@@ -10,7 +10,7 @@ struct SingularValues {
   Eigen::MatrixXd u, v;  ///< empty unless asked for
 };
 
-/// The only SVD of the program: its template takes a compiler longer than all other files together.
+/// The only SVD of the program: its template takes a compiler a quarter of a minute.
 SingularValues singular_values(const Eigen::MatrixXd& matrix, bool with_vectors = false);
 
 }  // namespace cerar::tuner

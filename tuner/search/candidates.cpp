@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "runtime/base/error.h"
 #include "runtime/plan/names.h"
@@ -20,7 +21,7 @@ using runtime::Messages;
 // Beyond r = 8 the noise of a plain code in f32 exceeds 10 %; a differential code gains under 1 % of the
 // ring's time beyond r = 64.
 constexpr int kPlainTerms[] = {2, 3, 4, 6, 8};
-constexpr int kMostPlainTerms = 8;
+constexpr int kMostPlainTerms = *(std::end(kPlainTerms) - 1);
 constexpr int kDifferentialTerms[] = {2, 4, 8, 16, 32, 64};
 
 struct Design {
@@ -69,6 +70,7 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
   try {
     design = design_code(construction, options.workers, terms, options.max_condition);
   } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
     refusal = error;
     return;
   }

@@ -15,14 +15,25 @@
 namespace cerar::runtime {
 namespace {
 
+// Where a lane stands.
+struct Position {
+  std::size_t piece;
+  int visit;
+};
+
 // What one size of vector needs, kept from call to call: a steady call of one size allocates nothing.
 struct Workspace {
-  Workspace(const Variant& chosen, std::uint64_t elements)
-      : variant(chosen), count(elements), pieces(cut(chosen, elements)), padded(chosen, pieces.back()) {
+  Workspace(const Variant& chosen, const HostKernelTable& table, std::uint64_t elements)
+      : variant(chosen),
+        kernels(table),
+        count(elements),
+        pieces(cut(chosen, elements)),
+        padded(chosen, pieces.back()) {
     std::uint64_t rows = 0;
     for (const auto& piece : pieces) rows = std::max(rows, piece.rows + (piece.tail ? 1 : 0));
     const auto used = std::min<std::size_t>(pieces.size(), static_cast<std::size_t>(chosen.lanes));
     for (std::size_t i = 0; i < used; ++i) lanes.emplace_back(chosen, rows);
+    positions.resize(used);
   }
 
   std::uint64_t bytes() const {
@@ -32,10 +43,12 @@ struct Workspace {
   }
 
   const Variant& variant;
+  const HostKernelTable& kernels;
   std::uint64_t count;
   std::vector<Piece> pieces;
   PaddedRow padded;
   std::vector<Lane> lanes;
+  std::vector<Position> positions;  // [lane]
 };
 
 // The ring, as one rank sees it. The vector is cut into pieces, and each lane takes one piece after the
@@ -79,11 +92,6 @@ class HostExecutor final : public Executor {
   }
 
  private:
-  struct Position {
-    std::size_t piece;
-    int visit;
-  };
-
   void fail(const std::exception& error) {
     failure_ = error.what();
     transport_->abort(error.what());
@@ -100,8 +108,10 @@ class HostExecutor final : public Executor {
     report.lanes = static_cast<int>(workspace.lanes.size());
     report.scratch_bytes = workspace.bytes();
     workspace.padded.load(call);
-    std::vector<Position> positions;
-    for (std::size_t i = 0; i < workspace.lanes.size(); ++i) positions.push_back({i, 1});
+    const float divisor =
+        call.reduction == Reduction::average ? static_cast<float>(transport_->size()) : 1.0f;
+    auto& positions = workspace.positions;
+    for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = {i, 1};
     std::size_t next = positions.size();
     for (bool busy = true; busy;) {
       busy = false;
@@ -109,7 +119,7 @@ class HostExecutor final : public Executor {
         auto& at = positions[i];
         if (at.piece >= workspace.pieces.size()) continue;
         busy = true;
-        run_visit(call, workspace, i, at, report);
+        run_visit(call, workspace, i, divisor, report);
         if (++at.visit > workspace.variant.shape.visits) at = {next++, 1};
       }
     }
@@ -117,9 +127,10 @@ class HostExecutor final : public Executor {
     workspace.padded.store(call);
   }
 
-  void run_visit(const Call& call, Workspace& workspace, std::size_t index, const Position& at,
+  void run_visit(const Call& call, Workspace& workspace, std::size_t index, float divisor,
                  CallReport& report) {
     const Variant& variant = workspace.variant;
+    const Position at = workspace.positions[index];
     const Piece& piece = workspace.pieces[at.piece];
     Lane& lane = workspace.lanes[index];
     const int stream = static_cast<int>(index);
@@ -129,9 +140,7 @@ class HostExecutor final : public Executor {
       transport_->wait_sent(stream);
       transport_->post_receive(stream, lane.message(piece, at.visit + 1));
     }
-    const float divisor =
-        call.reduction == Reduction::average ? static_cast<float>(transport_->size()) : 1.0f;
-    const auto kernel = kernels_->of(variant)[static_cast<std::size_t>(step.role)];
+    const auto kernel = workspace.kernels[static_cast<std::size_t>(step.role)];
     kernel(lane.arguments(call, piece, workspace.padded, step, at.visit, divisor));
     if (!step.sends) return;
     const auto message = lane.message(piece, at.visit);
@@ -144,7 +153,7 @@ class HostExecutor final : public Executor {
     const Variant& variant = variant_for(*plan_, count * sizeof(float));
     if (!workspace_ || &workspace_->variant != &variant || workspace_->count != count) {
       workspace_.reset();  // frees before it allocates
-      workspace_.emplace(variant, count);
+      workspace_.emplace(variant, kernels_->of(variant), count);
     }
     return *workspace_;
   }

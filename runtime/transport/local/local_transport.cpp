@@ -75,7 +75,10 @@ class LocalTransport final : public Transport {
     std::unique_lock lock(group.mutex);
     const auto deadline = Clock::now() + group.timeout;
     // The descriptions of the call before are cleared by the last rank that leaves it.
-    wait(group.changed, lock, deadline, [&] { return group.failure || group.left == 0; });
+    if (!wait(group.changed, lock, deadline, [&] { return group.failure || group.left == 0; }))
+      fail(lock, ErrorCode::timeout,
+           fmt::format("rank {} waited {} ms for other ranks to leave the call before all-reduce number {}.",
+                       rank_, group.timeout.count(), call.operation));
     group.calls[rank_] = call;
     if (++group.arrived == size()) {
       group.left = size();
@@ -112,13 +115,9 @@ class LocalTransport final : public Transport {
     });
   }
 
-  void wait_received(int lane) override {
-    wait_done(previous(), lane, &Mailbox::receives, fmt::format("a message of rank {}", previous()));
-  }
+  void wait_received(int lane) override { wait_done(previous(), lane, &Mailbox::receives); }
 
-  void wait_sent(int lane) override {
-    wait_done(rank_, lane, &Mailbox::sends, fmt::format("rank {} to take a message", (rank_ + 1) % size()));
-  }
+  void wait_sent(int lane) override { wait_done(rank_, lane, &Mailbox::sends); }
 
   void abort(const std::string& reason) noexcept override {
     {
@@ -179,7 +178,7 @@ class LocalTransport final : public Transport {
     link.changed.notify_all();
   }
 
-  void wait_done(int sender, int lane, bool Mailbox::* under_way, const std::string& what) {
+  void wait_done(int sender, int lane, bool Mailbox::* under_way) {
     Link& link = group_->links[sender];
     std::unique_lock lock(link.mutex);
     Mailbox& box = link.lanes[lane];
@@ -188,7 +187,10 @@ class LocalTransport final : public Transport {
     if (!(box.*under_way)) return;
     if (in_time) group_->throw_failure();
     fail(lock, ErrorCode::timeout,
-         fmt::format("rank {} waited {} ms for {}.", rank_, group_->timeout.count(), what));
+         sender == rank_ ? fmt::format("rank {} waited {} ms for rank {} to take a message.", rank_,
+                                       group_->timeout.count(), (rank_ + 1) % size())
+                         : fmt::format("rank {} waited {} ms for a message of rank {}.", rank_,
+                                       group_->timeout.count(), sender));
   }
 
   static void withdraw(Link& link, bool Mailbox::* posted) {
