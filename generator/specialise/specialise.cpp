@@ -7,9 +7,9 @@
 #include <iterator>
 #include <set>
 
+#include "generator/catalog/template_catalog.h"
 #include "generator/specialise/layout.h"
 #include "generator/specialise/parameters.h"
-#include "generator/specialise/template_catalog.h"
 #include "generator/specialise/template_parse.h"
 #include "generator/specialise/template_walk.h"
 #include "runtime/base/error.h"

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "generator/catalog/template_catalog.h"
 #include "generator/first_error.h"
-#include "generator/specialise/template_catalog.h"
 #include "runtime/base/error.h"
 
 namespace cerar::generator {

@@ -13,8 +13,8 @@
 #include "runtime/base/temporary_directory.h"
 #include "runtime/bench/measure.h"
 #include "runtime/plan/plan_file.h"
-#include "tuner/code/differential.h"
-#include "tuner/code/plain_tables.h"
+#include "tuner/code/differential/differential.h"
+#include "tuner/code/plain/plain_tables.h"
 #include "tuner/code/wire_noise.h"
 #include "tuner/cost/cost_model.h"
 

@@ -6,9 +6,9 @@
 
 #include "runtime/base/error.h"
 #include "tuner/code/constructions/harmonic.h"
-#include "tuner/code/decoder.h"
-#include "tuner/code/error_model.h"
-#include "tuner/code/phase_system.h"
+#include "tuner/code/plain/decoder.h"
+#include "tuner/code/plain/error_model.h"
+#include "tuner/code/plain/phase_system.h"
 #include "tuner/optimise/code_problem.h"
 
 namespace cerar::tuner {

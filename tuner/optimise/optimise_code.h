@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "tuner/code/differential.h"
-#include "tuner/code/plain_code.h"
+#include "tuner/code/differential/differential.h"
+#include "tuner/code/plain/plain_code.h"
 #include "tuner/optimise/minimise.h"
 
 namespace cerar::tuner {

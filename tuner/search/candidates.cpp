@@ -8,7 +8,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/plan/names.h"
-#include "tuner/code/plain_tables.h"
+#include "tuner/code/plain/plain_tables.h"
 #include "tuner/code/wire_noise.h"
 #include "tuner/optimise/optimise_code.h"
 

@@ -1,4 +1,4 @@
-#include "tuner/code/differential.h"
+#include "tuner/code/differential/differential.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "runtime/base/error.h"
-#include "tuner/code/differential_band.h"
+#include "tuner/code/differential/band.h"
 #include "tuner/code/wire_noise.h"
 #include "tuner/optimise/optimise_code.h"
 

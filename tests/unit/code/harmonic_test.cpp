@@ -7,8 +7,8 @@
 
 #include "runtime/base/error.h"
 #include "tuner/code/constructions/ring.h"
-#include "tuner/code/error_model.h"
-#include "tuner/code/phase_system.h"
+#include "tuner/code/plain/error_model.h"
+#include "tuner/code/plain/phase_system.h"
 
 namespace cerar::tuner {
 namespace {

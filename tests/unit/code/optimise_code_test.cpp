@@ -6,7 +6,7 @@
 #include <random>
 
 #include "runtime/base/error.h"
-#include "tuner/code/error_model.h"
+#include "tuner/code/plain/error_model.h"
 #include "tuner/code/wire_noise.h"
 #include "tuner/optimise/code_problem.h"
 

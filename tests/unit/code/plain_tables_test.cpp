@@ -1,4 +1,4 @@
-#include "tuner/code/plain_tables.h"
+#include "tuner/code/plain/plain_tables.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "runtime/base/error.h"
 #include "tuner/code/constructions/harmonic.h"
-#include "tuner/code/error_model.h"
+#include "tuner/code/plain/error_model.h"
 #include "tuner/code/wire_noise.h"
 
 namespace cerar::tuner {

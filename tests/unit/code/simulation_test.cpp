@@ -5,8 +5,8 @@
 
 #include "tests/support/message_simulation.h"
 #include "tuner/code/constructions/harmonic.h"
-#include "tuner/code/differential.h"
-#include "tuner/code/plain_tables.h"
+#include "tuner/code/differential/differential.h"
+#include "tuner/code/plain/plain_tables.h"
 #include "tuner/code/wire_noise.h"
 #include "tuner/optimise/optimise_code.h"
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tuner/code/plain_code.h"
+#include "tuner/code/plain/plain_code.h"
 
 namespace cerar::tuner {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/code/plain_code.h"
+#include "tuner/code/plain/plain_code.h"
 
 namespace cerar::tuner {
 

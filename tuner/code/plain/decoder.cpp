@@ -1,10 +1,10 @@
-#include "tuner/code/decoder.h"
+#include "tuner/code/plain/decoder.h"
 
 #include <cmath>
 #include <string>
 
 #include "runtime/base/error.h"
-#include "tuner/code/phase_system.h"
+#include "tuner/code/plain/phase_system.h"
 
 namespace cerar::tuner {
 namespace {

@@ -1,9 +1,9 @@
-#include "tuner/code/error_model.h"
+#include "tuner/code/plain/error_model.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/code/phase_system.h"
+#include "tuner/code/plain/phase_system.h"
 
 namespace cerar::tuner {
 

@@ -1,9 +1,9 @@
-#include "tuner/code/plain_tables.h"
+#include "tuner/code/plain/plain_tables.h"
 
 #include <string>
 
 #include "runtime/base/error.h"
-#include "tuner/code/error_model.h"
+#include "tuner/code/plain/error_model.h"
 
 namespace cerar::tuner {
 namespace {

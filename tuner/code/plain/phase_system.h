@@ -3,7 +3,7 @@
 #include <Eigen/Dense>
 #include <vector>
 
-#include "tuner/code/plain_code.h"
+#include "tuner/code/plain/plain_code.h"
 
 namespace cerar::tuner {
 

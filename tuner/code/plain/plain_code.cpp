@@ -1,4 +1,4 @@
-#include "tuner/code/plain_code.h"
+#include "tuner/code/plain/plain_code.h"
 
 namespace cerar::tuner {
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "runtime/plan/plan.h"
-#include "tuner/code/decoder.h"
-#include "tuner/code/plain_code.h"
+#include "tuner/code/plain/decoder.h"
+#include "tuner/code/plain/plain_code.h"
 
 namespace cerar::tuner {
 

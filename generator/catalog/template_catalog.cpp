@@ -1,4 +1,4 @@
-#include "generator/specialise/template_catalog.h"
+#include "generator/catalog/template_catalog.h"
 
 #include <string>
 

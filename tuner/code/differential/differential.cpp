@@ -1,13 +1,13 @@
-#include "tuner/code/differential.h"
+#include "tuner/code/differential/differential.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "runtime/base/error.h"
-#include "tuner/code/differential_band.h"
-#include "tuner/code/error_model.h"
-#include "tuner/code/phase_system.h"
+#include "tuner/code/differential/band.h"
+#include "tuner/code/plain/error_model.h"
+#include "tuner/code/plain/phase_system.h"
 
 namespace cerar::tuner {
 namespace {

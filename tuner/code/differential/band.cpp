@@ -1,4 +1,4 @@
-#include "tuner/code/differential_band.h"
+#include "tuner/code/differential/band.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tuner/code/phase_system.h"
+#include "tuner/code/plain/phase_system.h"
 
 #include <algorithm>
 #include <cmath>
