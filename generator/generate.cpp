@@ -156,7 +156,7 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
     directory.write(variant.artefacts.back().file, job.bytes);
   }
   const std::string text = plan_text(result);
-  directory.write("plan.yaml", text);
+  directory.write(runtime::kPlanFileName, text);
   directory.publish();
   const std::string key = runtime::kDigestKey;
   result.digest = text.substr(text.rfind(key) + key.size(), 64);

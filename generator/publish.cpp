@@ -12,6 +12,7 @@
 #include <string>
 
 #include "runtime/base/error.h"
+#include "runtime/plan/plan_file.h"
 
 namespace cerar::generator {
 namespace {
@@ -34,9 +35,10 @@ fs::path resolve(const fs::path& destination) {
 /// Holds a plan and nothing that a plan does not have: replacing it loses no one's work.
 bool is_plan_directory(const fs::path& path) {
   std::error_code failure;
-  if (!fs::is_directory(path, failure) || !fs::exists(path / "plan.yaml", failure)) return false;
+  if (!fs::is_directory(path, failure) || !fs::exists(path / runtime::kPlanFileName, failure)) return false;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, failure))
-    if (entry.path().filename() != "plan.yaml" && entry.path().filename() != "kernels") return false;
+    if (entry.path().filename() != runtime::kPlanFileName && entry.path().filename() != "kernels")
+      return false;
   return !failure;
 }
 
@@ -147,7 +149,7 @@ void StagedDirectory::publish() {
     if (entry.is_directory()) flush(entry.path());
   flush(staging_);
   std::error_code failure;
-  if (fs::exists(destination_ / "plan.yaml", failure))
+  if (fs::exists(destination_ / runtime::kPlanFileName, failure))
     exchange(staging_, destination_);
   else if (::rename(staging_.c_str(), destination_.c_str()) != 0)
     fail(destination_, "written", errno);

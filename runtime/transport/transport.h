@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,7 +25,6 @@ class Transport {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual std::chrono::milliseconds timeout() const = 0;
 
   /// Called by every rank before data moves; throws `mismatch` on every rank when descriptions differ.
   virtual void agree(const CallDescription& call) = 0;

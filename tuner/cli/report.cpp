@@ -116,9 +116,8 @@ std::string plan_report(const runtime::Plan& plan) {
   return text;
 }
 
-nlohmann::json tune_json(const std::vector<Candidate>& candidates, const Selection& selection,
-                         const runtime::Plan& plan, const Topology& topology,
-                         const std::filesystem::path& directory) {
+nlohmann::json tune_json(const std::vector<Candidate>& candidates, const runtime::Plan& plan,
+                         const Topology& topology, const std::filesystem::path& directory) {
   const CostLine baseline = baseline_cost(topology, plan.workers);
   nlohmann::json list = nlohmann::json::array();
   for (const auto& candidate : candidates)
@@ -137,7 +136,6 @@ nlohmann::json tune_json(const std::vector<Candidate>& candidates, const Selecti
   result["baseline_fixed_us"] = baseline.fixed_us;
   result["baseline_us_per_mib"] = baseline.us_per_mib;
   result["directory"] = directory.string();
-  (void)selection;
   return result;
 }
 

@@ -13,9 +13,8 @@ std::string tune_report(const std::vector<Candidate>& candidates, const Selectio
                         const runtime::Plan& plan, const Topology& topology, const SearchOptions& options);
 
 /// The same for programs.
-nlohmann::json tune_json(const std::vector<Candidate>& candidates, const Selection& selection,
-                         const runtime::Plan& plan, const Topology& topology,
-                         const std::filesystem::path& directory);
+nlohmann::json tune_json(const std::vector<Candidate>& candidates, const runtime::Plan& plan,
+                         const Topology& topology, const std::filesystem::path& directory);
 
 /// The variants of a plan, for `cerar-tune show`.
 std::string plan_report(const runtime::Plan& plan);

@@ -117,7 +117,7 @@ int run_tune(const TuneArguments& arguments) {
   progress.clear();
 
   if (arguments.json) {
-    fmt::print("{}\n", tune_json(candidates, selection, plan, topology, generate.out).dump(2));
+    fmt::print("{}\n", tune_json(candidates, plan, topology, generate.out).dump(2));
   } else {
     fmt::print("{}", tune_report(candidates, selection, plan, topology, options));
     if (!generator::nvrtc_available() && !topology.architectures.empty())

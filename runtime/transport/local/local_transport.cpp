@@ -68,7 +68,6 @@ class LocalTransport final : public Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(group_->links.size()); }
-  std::chrono::milliseconds timeout() const override { return group_->timeout; }
 
   void agree(const CallDescription& call) override {
     Group& group = *group_;
