@@ -48,18 +48,20 @@ class TableReader {
 };
 
 FloatTable encode_table(const runtime::Shape& shape, const std::vector<double>& beta) {
-  FloatTable table{{shape.workers, shape.terms + 1, shape.terms}, {}};
+  FloatTable table{{shape.workers, shape.terms + shape.chains, shape.terms}, {}};
   const auto terms = static_cast<std::size_t>(shape.terms);
+  const auto beta_at = [&](int chain, int visit, std::size_t k) {
+    const auto row = static_cast<std::size_t>(chain) * static_cast<std::size_t>(shape.visits) +
+                     static_cast<std::size_t>(visit - 1);
+    return visit <= 0 ? 0.0 : beta[row * terms + k];
+  };
   for (int phase = 0; phase < shape.workers; ++phase) {
     const int visits = runtime::visit_count(shape, phase);
-    for (int number = 0; number <= shape.terms; ++number) {
-      const int now = runtime::visit_time(shape, phase, number), before = now - shape.workers;
+    for (int number = 0; number < shape.terms + shape.chains; ++number) {
+      const int now = runtime::visit_time(shape, phase, number), chain = runtime::chain_at(shape, phase, now);
       for (std::size_t k = 0; k < terms; ++k) {
-        double increment = 0;
-        if (number < visits) {
-          increment = beta[static_cast<std::size_t>(now - 1) * terms + k];
-          if (before > 0) increment -= beta[static_cast<std::size_t>(before - 1) * terms + k];
-        }
+        const double increment =
+            number < visits ? beta_at(chain, now, k) - beta_at(chain, now - shape.workers, k) : 0.0;
         table.values.push_back(static_cast<float>(increment));
       }
     }
@@ -72,7 +74,7 @@ FloatTable encode_table(const runtime::Shape& shape, const std::vector<double>& 
 // = 16). So each phase but 0 adds a small, different fraction of the message before it rounds. The fractions
 // are evenly spaced over one unit in the last place of the largest significand (two of the smallest) and sum
 // to zero, so that a revolution leaves nothing of them.
-FloatTable dither_table(int workers) {
+FloatTable dither_table(int workers, bool approximate) {
   std::vector<int>
       order;  // phases 1..N-1, by their position in a golden-ratio sequence: partial sums stay small
   for (int phase = 1; phase < workers; ++phase) order.push_back(phase);
@@ -81,6 +83,7 @@ FloatTable dither_table(int workers) {
     return position(a) < position(b);
   });
   FloatTable table{{workers}, std::vector<float>(static_cast<std::size_t>(workers), 0.0f)};
+  if (!approximate) return table;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const double spread = (static_cast<double>(i) + 0.5) / static_cast<double>(order.size()) - 0.5;
     table.values[static_cast<std::size_t>(order[i])] = static_cast<float>(spread * 0x1p-23);
@@ -90,18 +93,19 @@ FloatTable dither_table(int workers) {
 
 void add_plain(KernelSpec& spec, const runtime::Variant& variant, const runtime::PlainTables& tables) {
   const runtime::Shape& shape = variant.shape;
-  if (shape.chains > 1)
+  if (shape.terms > kMostPlainTerms)
     throw Error(
         ErrorCode::unsupported,
-        fmt::format(
-            "variant {} needs plain messages with {} chains per class, for which there are no kernels;"
-            " choose components that are a multiple of the {} workers.",
-            variant.name, shape.chains, shape.workers));
+        fmt::format("variant {} mixes {} components in a class, for which there are no kernels; choose "
+                    "components with at most {} for each class of gcd(c, N).",
+                    variant.name, shape.terms, kMostPlainTerms));
   const TableReader reader(variant);
   reader.require_size("beta", tables.beta.size(), {shape.chains, shape.visits, shape.terms});
   spec.parameters["kWorkers"] = shape.workers;
   spec.parameters["kTerms"] = shape.terms;
-  spec.parameters["kDither"] = dither_table(shape.workers);
+  spec.parameters["kChains"] = shape.chains;
+  // Exact codes stay exact on whole numbers.
+  spec.parameters["kDither"] = dither_table(shape.workers, shape.components > shape.workers);
   spec.parameters["kEncode"] = encode_table(shape, tables.beta);
   spec.parameters["kDecode"] =
       reader.table("decode", tables.decode, {shape.workers, shape.terms, shape.terms});
@@ -119,7 +123,7 @@ void add_differential(KernelSpec& spec, const runtime::Variant& variant,
   spec.parameters["kTerms"] = variant.shape.terms;
   spec.parameters["kOwnExact"] = tables.own_exact;
   spec.parameters["kInverseEpsilon"] = static_cast<float>(1.0 / static_cast<double>(tables.epsilon));
-  spec.parameters["kDither"] = dither_table(workers);
+  spec.parameters["kDither"] = dither_table(workers, true);
   spec.parameters["kOpen"] = reader.table("open", tables.open, {workers, 3});
   spec.parameters["kExtend"] = reader.table("extend", tables.extend, {workers, 3});
   spec.parameters["kOwn"] = reader.table("own", tables.own, {workers, 2, 2});

@@ -12,16 +12,16 @@ CERAR_PARAMETER int kInterleave = 32;
 CERAR_PARAMETER bool kOwnExact = true;
 CERAR_PARAMETER float kInverseEpsilon = 1;
 /// [phase][component - first] contributions at visits t <= N and after.
-CERAR_PARAMETER float kOpen[kWorkers][3] = {};
-CERAR_PARAMETER float kExtend[kWorkers][3] = {};
+CERAR_TABLE float kOpen[kWorkers][3] = {};
+CERAR_TABLE float kExtend[kWorkers][3] = {};
 /// [phase][0: k <= r-3, 1: k = r-2][component - k - 1] correction of the stored sample k.
-CERAR_PARAMETER float kOwn[kWorkers][2][2] = {};
+CERAR_TABLE float kOwn[kWorkers][2][2] = {};
 /// [phase][0: k <= r-3, 1: k = r-2, 2: k = r-1][sample - k] weights of component k.
-CERAR_PARAMETER float kDecode[kWorkers][3][3] = {};
+CERAR_TABLE float kDecode[kWorkers][3][3] = {};
 
 /// [phase] fraction of the message added before it is rounded; sums to zero over a revolution, and 0 for the
 /// turn. Without it ranks that hold equal vectors would all round the same way, and their errors add up.
-CERAR_PARAMETER float kDither[kWorkers] = {};
+CERAR_TABLE float kDither[kWorkers] = {};
 
 static_assert(kWorkers >= 2, "workers must be at least 2");
 static_assert(kTerms >= 2, "differential codes have at least 2 components per class");

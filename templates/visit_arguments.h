@@ -7,14 +7,17 @@
 /// `elements` in all, followed by one more line when `tail` is set: the class's last row, padded with zeros,
 /// lives in scratch of its own so that a count that does not divide never needs a copy of the vector.
 struct cerar_visit_arguments {
-  const float* input;    ///< the rank's vector; equals `slots` in place, and may not overlap it otherwise
-  float* slots;          ///< samples and results
-  float* tail;           ///< input and slots of the padded row, or null
+  const float* input;  ///< the rank's vector; equals `slots` in place, and may not overlap it otherwise
+  float* slots;        ///< samples and results
+  float* tail;         ///< input and slots of the padded row, or null
+  float* early;        ///< [rows, padded one last][chains - 1][G] symbols that leave before the first sample;
+                       ///< null where a class has one chain
   const void* received;  ///< message of the previous rank, or null at visit 1
   void* message;         ///< outgoing message, or null at the last visit; may equal `received`
   long long elements;    ///< of the message without the padded row: rows * G
   int phase;             ///< p = (rank - class) mod N
-  int sample;            ///< number k of the sample that this visit completes
-  float divisor;         ///< 1 for a sum, N for an average
-  int vector_width;      ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
+  int sample;        ///< number k of the sample that this visit completes; before the first one -1, -2, ...
+                     ///< counting back
+  float divisor;     ///< 1 for a sum, N for an average
+  int vector_width;  ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
 };

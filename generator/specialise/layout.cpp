@@ -10,28 +10,39 @@
 namespace cerar::generator {
 namespace {
 
-using clang::tooling::Range;
+constexpr std::string_view kOpen = "= {\n", kEmpty = "= {};", kClose = "};";
 
-/// Everything from `begin` on but the lines of tables, which a line "CERAR_PARAMETER ... = {" opens and "};"
-/// ends.
-std::vector<Range> ranges_to_format(std::string_view source, std::size_t begin) {
-  std::vector<Range> ranges;
-  std::size_t at = begin;
-  const auto add = [&](std::size_t from, std::size_t to) {
-    if (to > from) ranges.emplace_back(static_cast<unsigned>(from), static_cast<unsigned>(to - from));
-  };
-  for (;;) {
-    const std::size_t open = source.find("= {\n", at);
-    if (open == std::string_view::npos) break;
-    const std::size_t line = source.rfind('\n', open) + 1, close = source.find("};", open);
-    if (source.substr(line, 15) == "CERAR_PARAMETER") {
-      add(begin, line - 1);
-      begin = source.find('\n', close) + 1;
-    }
-    at = close;
+bool is_table(std::string_view source, std::size_t at) {
+  return source.substr(source.rfind('\n', at) + 1, 11) == "CERAR_TABLE";
+}
+
+/// Takes the numbers out of tables, which a line "CERAR_TABLE ... = {" opens and "};" ends: they are laid out
+/// already, and the formatter would take seconds over large ones.
+std::string without_tables(std::string_view source, std::vector<std::string>& tables) {
+  std::string result;
+  std::size_t at = 0;
+  for (std::size_t open = source.find(kOpen); open != std::string_view::npos;
+       open = source.find(kOpen, open + 1)) {
+    if (!is_table(source, open)) continue;
+    const std::size_t end = source.find(kClose, open) + kClose.size();
+    tables.emplace_back(source.substr(open, end - open));
+    result.append(source.substr(at, open - at)).append(kEmpty);
+    at = end;
   }
-  add(begin, source.size());
-  return ranges;
+  return result.append(source.substr(at));
+}
+
+std::string with_tables(const std::string& source, const std::vector<std::string>& tables) {
+  std::string result;
+  std::size_t at = 0;
+  auto table = tables.begin();
+  for (std::size_t open = source.find(kEmpty); open != std::string::npos && table != tables.end();
+       open = source.find(kEmpty, open + 1)) {
+    if (!is_table(source, open)) continue;
+    result.append(source, at, open - at).append(*table++);
+    at = open + kEmpty.size();
+  }
+  return result.append(source, at);
 }
 
 }  // namespace
@@ -41,13 +52,15 @@ std::string lay_out(const std::string& source, std::size_t begin) {
   style.ColumnLimit = 110;
   style.DerivePointerAlignment = false;
   style.ReflowComments = false;
-  const auto replacements =
-      clang::format::reformat(style, source, ranges_to_format(source, begin), "kernels.cu");
-  auto result = clang::tooling::applyAllReplacements(source, replacements);
+  std::vector<std::string> tables;
+  const std::string text = without_tables(source, tables);
+  const clang::tooling::Range range(static_cast<unsigned>(begin), static_cast<unsigned>(text.size() - begin));
+  auto result =
+      clang::tooling::applyAllReplacements(text, clang::format::reformat(style, text, {range}, "kernels.cu"));
   if (!result)
     throw Error(ErrorCode::internal,
                 "generated source cannot be laid out: " + llvm::toString(result.takeError()) + ".");
-  return *result;
+  return with_tables(*result, tables);
 }
 
 }  // namespace cerar::generator

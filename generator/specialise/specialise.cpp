@@ -87,6 +87,14 @@ std::string header_comment(const KernelSpec& spec) {
   return text + "\n\n";
 }
 
+/// Tells the shim where tables can be kept.
+std::string table_size_line(const KernelSpec& spec) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : spec.parameters)
+    if (const auto* table = std::get_if<FloatTable>(&value)) bytes += table->values.size() * sizeof(float);
+  return bytes > 0 ? fmt::format("#define CERAR_TABLE_BYTES {}\n", bytes) : "";
+}
+
 }  // namespace
 
 std::string specialise(const KernelSpec& spec) {
@@ -94,7 +102,7 @@ std::string specialise(const KernelSpec& spec) {
   std::set<std::string> seen;
   std::string shim;
   const std::string body = without_includes(specialised, seen, shim);
-  std::string text = header_comment(spec) + shim + "\n";
+  std::string text = header_comment(spec) + table_size_line(spec) + shim + "\n";
   const std::size_t begin = text.size();
   text += std::string(kSpecialisedMarker) + spec.family + ".cu\n" + body;
   return lay_out(text, begin);

@@ -12,6 +12,7 @@ namespace cerar::runtime {
 
 /// What the messages carry: plain sums (r = 1), linear combinations, or scaled differences.
 enum class Messages { sum, plain, differential };
+/// `ring`: every exact code, c <= N, with coefficients 0 and 1.
 enum class Construction { ring, harmonic, vandermonde, optimized, differential };
 enum class DataType { f32 };
 enum class Wire { f32 };
@@ -29,15 +30,15 @@ struct ErrorClaim {
 /// c divides N: messages are partial sums, nothing to tabulate.
 struct SumTables {};
 
-/// Plain codes with r >= 2. With several chains per class (M > 1) neighbouring samples have nothing in
-/// common, and z_s = x_s.
+/// Plain codes with r >= 2.
 struct PlainTables {
   /// [chains][visits][terms] row-major: coefficient beta_j(t)[k] with which a worker stands in the
   /// message of chain j after its latest visit t = 1..T. Increments over N visits are exact f32 numbers.
   std::vector<double> beta;
   /// [workers][terms][terms] row-major, [p][s][k]: component k of the sum is the sum over s of
-  /// decode[p][s][k] z_s with z_0 = x_0 and z_s = x_s - x_(s-1), x the samples in order of time.
-  /// Differences of neighbouring samples are exact in floating point, so the large numbers cancel there.
+  /// decode[p][s][k] z_s, x the samples in order of time, z_s = x_s for s < M and x_s - x_(s-M) from there
+  /// on. Samples M apart are neighbours on one chain; their difference is exact in floating point, so the
+  /// large numbers cancel there.
   std::vector<float> decode;
 };
 
@@ -105,6 +106,12 @@ struct Variant {
   std::vector<Kernel> kernels;
   std::vector<Artefact> artefacts;
 };
+
+/// Sums without approximation: whole numbers come out as they should, as long as partial sums are exact in
+/// f32.
+inline bool is_exact(const Variant& variant) {
+  return variant.construction == Construction::ring && variant.shape.components <= variant.shape.workers;
+}
 
 /// Both ends inclusive.
 struct ByteRange {

@@ -67,9 +67,8 @@ void check_variant(const Plan& plan, const Variant& variant) {
   const bool named_right = variant.messages == Messages::sum ? variant.construction == Construction::ring
                            : variant.messages == Messages::differential
                                ? variant.construction == Construction::differential
-                               : variant.construction == Construction::harmonic ||
-                                     variant.construction == Construction::vandermonde ||
-                                     variant.construction == Construction::optimized;
+                               : variant.construction != Construction::differential &&
+                                     (variant.construction != Construction::ring || is_exact(variant));
   if (!named_right)
     fail(fmt::format("variant {}: construction is {}, which has no {} messages.", variant.name,
                      name_of(variant.construction), name_of(variant.messages)));

@@ -9,8 +9,9 @@ Role sum_role(const Shape& shape, int phase, int visit, bool is_last) {
   return phase % shape.classes == 0 ? Role::settle : Role::keep;
 }
 
-Role plain_role(int number, bool is_last) {
+Role plain_role(int number, int sample, bool is_last) {
   if (number == 0) return Role::encode;
+  if (sample < 0) return Role::relay;
   return is_last ? Role::decode : Role::accumulate;
 }
 
@@ -52,7 +53,7 @@ std::vector<Role> roles_of(Messages messages) {
     case Messages::sum:
       return {Role::begin, Role::relay, Role::settle, Role::keep};
     case Messages::plain:
-      return {Role::encode, Role::accumulate, Role::decode};
+      return {Role::relay, Role::encode, Role::accumulate, Role::decode};
     case Messages::differential:
       return {Role::open, Role::visit, Role::close};
   }
@@ -77,7 +78,7 @@ Step step_at(const Shape& shape, Messages messages, int rank, int visit) {
       step.averages = step.role == Role::settle;
       break;
     case Messages::plain:
-      step.role = plain_role(number, is_last);
+      step.role = plain_role(number, step.sample, is_last);
       step.averages = step.role == Role::decode;
       break;
     case Messages::differential:
@@ -85,7 +86,6 @@ Step step_at(const Shape& shape, Messages messages, int rank, int visit) {
       step.averages = step.role != Role::open;
       break;
   }
-  if (step.sample < 0) step.sample = -1;
   return step;
 }
 

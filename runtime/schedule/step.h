@@ -11,7 +11,7 @@ namespace cerar::runtime {
 /// What a kernel does at a visit; each is an entry of the family's template.
 enum class Role {
   begin,       ///< sum: message = own
-  relay,       ///< sum: message = received + own
+  relay,       ///< sum: message = received + own; plain: visits between the first and the samples
   settle,      ///< sum: result = received + own
   keep,        ///< sum: result = received
   encode,      ///< plain: first visit
@@ -32,7 +32,7 @@ struct Step {
   Role role;
   int class_index;  ///< q
   int phase;        ///< p
-  int sample;       ///< slot of the sample that this visit completes (plain: or prepares); -1 without one
+  int sample;       ///< slot of the sample that this visit completes; before the first one -1, -2, ... back
   bool receives;    ///< a message of the previous rank comes in (every visit but the first of all)
   bool sends;       ///< a message goes out (every visit but the last of all)
   bool averages;    ///< the kernel must divide by N when an average is asked for

@@ -101,9 +101,9 @@ Measured simulate(const runtime::Shape& shape, const runtime::PlainTables& table
       const float* const decode =
           &tables.decode[static_cast<std::size_t>(modulo(i - q, workers)) * terms * terms];
       std::vector<Line> z = samples[i][q];
-      if (classes == workers)
-        for (int s = terms - 1; s > 0; --s)
-          for (std::size_t e = 0; e < length; ++e) z[s][e] -= z[s - 1][e];
+      const int chains = workers / classes;
+      for (int s = terms - 1; s >= chains; --s)
+        for (std::size_t e = 0; e < length; ++e) z[s][e] -= z[s - chains][e];
       for (int k = 0; k < terms; ++k)
         for (int s = terms - 1; s >= 0; --s)
           add_scaled(results[i][q * terms + k], decode[s * terms + k], z[s]);

@@ -10,7 +10,8 @@ namespace {
 using runtime::Role;
 
 // Lines loaded and stored by one kernel per line of its message, without the message itself.
-int vector_lines(const runtime::Step& step, int terms) {
+int vector_lines(const runtime::Step& step, const runtime::Shape& shape) {
+  const int terms = shape.terms;
   const int missing = step.phase == 0 ? 0 : 1;  // of three components from sample + missing on
   const int components = std::clamp(terms - step.sample - missing, 0, 3);
   const bool raises = step.phase == 0 && step.sample > 0;
@@ -23,8 +24,8 @@ int vector_lines(const runtime::Step& step, int terms) {
       return 2;
     case Role::keep:
       return 1;
-    case Role::encode:
-      return 2 * terms;
+    case Role::encode:  // and the symbols that leave before the first sample
+      return 2 * terms + std::max(0, -step.sample - 1);
     case Role::accumulate:
       return 2;
     case Role::decode:
@@ -49,7 +50,7 @@ double accesses_per_element(const runtime::Shape& shape, runtime::Messages messa
   for (int rank = 0; rank < shape.workers; ++rank)
     for (int visit = 1; visit <= shape.visits; ++visit) {
       const auto step = runtime::step_at(shape, messages, rank, visit);
-      lines += vector_lines(step, shape.terms) + (step.receives ? 1 : 0) + (step.sends ? 1 : 0);
+      lines += vector_lines(step, shape) + (step.receives ? 1 : 0) + (step.sends ? 1 : 0);
     }
   return static_cast<double>(lines) / shape.workers / shape.components;
 }

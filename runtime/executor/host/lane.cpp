@@ -5,6 +5,9 @@ namespace cerar::runtime {
 Lane::Lane(const Variant& variant, std::uint64_t rows)
     : shape_(variant.shape), line_(static_cast<std::uint64_t>(variant.interleave)) {
   for (auto& buffer : buffers_) buffer.resize(rows * line_);
+  if (variant.messages != Messages::plain) return;
+  early_class_ = rows * static_cast<std::uint64_t>(shape_.chains - 1) * line_;
+  early_.resize(early_class_ * static_cast<std::uint64_t>(shape_.classes));
 }
 
 std::span<std::byte> Lane::message(const Piece& piece, int visit) {
@@ -21,6 +24,9 @@ cerar_visit_arguments Lane::arguments(const Call& call, const Piece& piece, Padd
   return {.input = call.send + first,
           .slots = call.receive + first,
           .tail = piece.tail ? padded.of_class(step.class_index) : nullptr,
+          .early = early_.empty()
+                       ? nullptr
+                       : early_.data() + early_class_ * static_cast<std::uint64_t>(step.class_index),
           .received = step.receives ? message : nullptr,
           .message = step.sends ? message : nullptr,
           .elements = static_cast<long long>(piece.rows * line_),

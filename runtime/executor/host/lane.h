@@ -19,7 +19,9 @@ class Lane {
   /// `rows`: the most rows of a class in any piece, the padded row included.
   Lane(const Variant& variant, std::uint64_t rows);
 
-  std::uint64_t bytes() const { return (buffers_[0].size() + buffers_[1].size()) * sizeof(float); }
+  std::uint64_t bytes() const {
+    return (buffers_[0].size() + buffers_[1].size() + early_.size()) * sizeof(float);
+  }
 
   /// The message of visit t of a piece.
   std::span<std::byte> message(const Piece& piece, int visit);
@@ -31,7 +33,9 @@ class Lane {
  private:
   const Shape& shape_;
   std::uint64_t line_;
+  std::uint64_t early_class_ = 0;              // elements of one class in early_
   std::array<std::vector<float>, 2> buffers_;  // [visit mod 2]
+  std::vector<float> early_;                   // [classes][rows][chains - 1][line], plain messages only
 };
 
 }  // namespace cerar::runtime

@@ -110,12 +110,12 @@ TEST(Harmonic, RefusesWhatIsNotACode) {
   EXPECT_THROW(harmonic_code(8, 16, 0), Error);
   EXPECT_THROW(harmonic_code(8, 16, std::nan("")), Error);
   EXPECT_THROW(top_functions(8, 9), Error);
-  EXPECT_THROW(least_squares_decoder(ring_code(4), -1), Error);
-  EXPECT_THROW(least_squares_decoder(ring_code(1), 0, true), Error);
+  EXPECT_THROW(least_squares_decoder(ring_code(4, 4), -1), Error);
+  EXPECT_THROW(least_squares_decoder(ring_code(1, 1), 0, true), Error);
 }
 
 TEST(Ring, IsExactAndItsNoiseIsThatOfPartialSums) {
-  const PlainCode code = ring_code(8);
+  const PlainCode code = ring_code(8, 8);
   const runtime::ErrorClaim claim = claim_of(code, least_squares_decoder(code, 0), 1e-3);
   EXPECT_LT(claim.approximation, 1e-15);
   // Phase p decodes at hop N+p (N for p = 0): hops 1..N-1 add their number of workers, N..N+p-1 add N each.

@@ -15,6 +15,7 @@ namespace {
 using test::Element;
 using test::expect_matches;
 using test::HostLibrary;
+using test::random_plain;
 using test::random_variant;
 using test::Visit;
 
@@ -54,34 +55,40 @@ TEST(HostKernels, Sum) {
   });
 }
 
-void check_plain(int workers, int terms) {
-  const KernelSpec spec = make_kernel_spec(random_variant("plain", workers, terms));
+void check_plain(int workers, int components) {
+  const runtime::Shape shape = runtime::make_shape(workers, components);
+  const KernelSpec spec = make_kernel_spec(random_plain(workers, components));
   const HostLibrary library(spec);
   const auto& encode = std::get<FloatTable>(spec.parameters.at("kEncode")).values;
   const auto& decode = std::get<FloatTable>(spec.parameters.at("kDecode")).values;
+  const int terms = shape.terms, chains = shape.chains;
   for_each_setting([&](Visit visit) {
     visit.terms = terms;
+    visit.chains = chains;
     for (int phase = 0; phase < workers; ++phase) {
       visit.phase = phase;
+      const int first = runtime::first_sample_visit(shape, phase);  // visits before the first sample
       const auto symbol = [&](const Element& e, int number) {
         double sum = 0;
         for (int k = 0; k < terms; ++k)
-          sum += encode[(phase * (terms + 1) + number) * terms + k] * e.input[k];
+          sum +=
+              encode[static_cast<std::size_t>((phase * (terms + chains) + number) * terms + k)] * e.input[k];
         return sum;
       };
       visit.sends = true;
-      visit.sample = phase == 0 ? 0 : -1;
-      for (const bool receives : {false, true}) {
-        if (phase == 0 && !receives) continue;  // the first visit of phase 0 is at t = N >= 2
-        visit.receives = receives;
-        expect_matches(library, "encode", visit, [&](Element& e) {
-          e.message = e.received + symbol(e, 0);
-          const int first = phase == 0 ? 0 : 1;
-          for (int k = 0; k < terms; ++k) e.slots[k] = symbol(e, k + first);
-          if (phase == 0) e.slots[0] = e.message;
-        });
-      }
+      visit.sample = -first;
+      // Whether the visit can be the first of all is the schedule's business.
+      visit.receives = runtime::visit_time(shape, phase, 0) > 1;
+      expect_matches(library, "encode", visit, [&](Element& e) {
+        e.message = e.received + symbol(e, 0);
+        for (int n = 1; n < first; ++n) e.early[chains - 1 - first + n] = symbol(e, n);
+        for (int k = 0; k < terms; ++k) e.slots[k] = symbol(e, first + k);
+        if (first == 0) e.slots[0] = e.message;
+      });
       visit.receives = true;
+      for (visit.sample = 1 - first; visit.sample < 0; ++visit.sample)
+        expect_matches(library, "relay", visit,
+                       [&](Element& e) { e.message = e.early[chains - 1 + visit.sample] + e.received; });
       for (visit.sample = 0; visit.sample < terms - 1; ++visit.sample)
         expect_matches(library, "accumulate", visit,
                        [&](Element& e) { e.message = e.slots[visit.sample] += e.received; });
@@ -93,8 +100,8 @@ void check_plain(int workers, int terms) {
           std::vector<double> sum(e.slots.size(), 0.0);
           for (int s = 0; s < terms; ++s)
             for (int k = 0; k < terms; ++k)
-              sum[k] +=
-                  decode[(phase * terms + s) * terms + k] * (e.slots[s] - (s > 0 ? e.slots[s - 1] : 0.0));
+              sum[k] += decode[static_cast<std::size_t>((phase * terms + s) * terms + k)] *
+                        (e.slots[s] - (s >= chains ? e.slots[s - chains] : 0.0));
           for (int k = 0; k < terms; ++k) e.slots[k] = sum[k] / visit.divisor;
         });
       }
@@ -102,9 +109,17 @@ void check_plain(int workers, int terms) {
   });
 }
 
-TEST(HostKernels, PlainOfTwoTerms) { check_plain(3, 2); }
-TEST(HostKernels, PlainOfThreeTerms) { check_plain(4, 3); }
-TEST(HostKernels, PlainOfFourTerms) { check_plain(2, 4); }
+// One chain per class, coefficients written out; the loop over coefficients.
+TEST(HostKernels, PlainOfTwoTerms) { check_plain(3, 6); }
+TEST(HostKernels, PlainOfThreeTerms) { check_plain(4, 12); }
+TEST(HostKernels, PlainOfFourTerms) { check_plain(2, 8); }
+TEST(HostKernels, PlainOfElevenTerms) { check_plain(2, 22); }
+// Several chains per class, some of them with fewer terms than chains.
+TEST(HostKernels, PlainOfTwoChains) { check_plain(4, 6); }
+TEST(HostKernels, PlainOfMoreChainsThanTerms) { check_plain(8, 6); }
+TEST(HostKernels, DenseWithFewTerms) { check_plain(4, 3); }
+TEST(HostKernels, DenseWithManyTerms) { check_plain(4, 13); }
+TEST(HostKernels, DenseWithSixtyThreeTerms) { check_plain(2, 63); }
 
 /// Design, section 2b, steps 1 to 4, for one element.
 struct DifferentialReference {
@@ -200,9 +215,11 @@ TEST(HostCompiler, LoopsAreVectorised) {
   const std::vector<std::pair<std::string, std::string>> adds = {
       {"relay", "vaddps"},  {"settle", "vaddps"}, {"accumulate", "vaddps"}, {"encode", "vfmadd"},
       {"decode", "vfmadd"}, {"open", "vfmadd"},   {"visit", "vfmadd"},      {"close", "vfmadd"}};
-  for (const auto& [family, terms] :
-       {std::pair{"sum", 1}, std::pair{"plain", 3}, std::pair{"differential", 8}}) {
-    const KernelSpec spec = make_kernel_spec(random_variant(family, 8, terms));
+  for (const auto& [family, variant] :
+       {std::pair{"sum", random_variant("sum", 8, 1)}, std::pair{"plain", random_plain(8, 24)},
+        std::pair{"plain", random_plain(8, 20)}, std::pair{"plain", random_plain(8, 63)},
+        std::pair{"differential", random_variant("differential", 8, 8)}}) {
+    const KernelSpec spec = make_kernel_spec(variant);
     const std::string assembly = compile_host_assembly(specialise(spec), "x86-64-v3");
     for (const std::string& role : roles(family)) {
       const std::string code = kernel_assembly(assembly, "cerar_" + spec.prefix + "_" + role);

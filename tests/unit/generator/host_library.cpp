@@ -84,17 +84,21 @@ void expect_matches(const HostLibrary& library, const std::string& role, const V
   const auto rows = static_cast<std::size_t>(visit.rows);
   const std::size_t row = terms * line, messages = (rows + (visit.has_tail ? 1 : 0)) * line;
   std::mt19937 engine(static_cast<unsigned>(visit.phase * 100 + visit.sample));
-  Guarded vector(rows * row), output(rows * row), tail(row), received(messages), message(messages);
+  const auto early_lines = static_cast<std::size_t>(visit.chains - 1);
+  Guarded vector(rows * row), output(rows * row), tail(row), received(messages), message(messages),
+      early(messages * early_lines);
   vector.fill(engine);
   output.fill(engine);
   tail.fill(engine);
   received.fill(engine);
+  early.fill(engine);
 
   Guarded& slots = visit.in_place ? vector : output;
-  const Guarded vector_before = vector, slots_before = slots, tail_before = tail;
+  const Guarded vector_before = vector, slots_before = slots, tail_before = tail, early_before = early;
   library.run(role, {.input = vector.data(),
                      .slots = slots.data(),
                      .tail = visit.has_tail ? tail.data() : nullptr,
+                     .early = early_lines > 0 ? early.data() : nullptr,
                      .received = visit.receives ? received.data() : nullptr,
                      .message = visit.sends ? message.data() : nullptr,
                      .elements = static_cast<long long>(rows * line),
@@ -102,7 +106,8 @@ void expect_matches(const HostLibrary& library, const std::string& role, const V
                      .sample = visit.sample,
                      .divisor = visit.divisor,
                      .vector_width = 1});
-  for (const Guarded* buffer : {&vector, &output, &tail, &received, &message}) buffer->expect_guards_intact();
+  for (const Guarded* buffer : {&vector, &output, &tail, &received, &message, &early})
+    buffer->expect_guards_intact();
   if (!visit.in_place) {
     EXPECT_EQ(std::memcmp(vector.data(), vector_before.data(), rows * row * sizeof(float)), 0)
         << "input changed";
@@ -119,6 +124,8 @@ void expect_matches(const HostLibrary& library, const std::string& role, const V
         element.input.push_back(in[k * line + i]);
         element.slots.push_back(before[k * line + i]);
       }
+      for (std::size_t k = 0; k < early_lines; ++k)
+        element.early.push_back(early_before.data()[(w * early_lines + k) * line + i]);
       element.received = visit.receives ? received.data()[w * line + i] : 0;
       reference(element);
       const std::string where = role + " phase " + std::to_string(visit.phase) + " sample " +
@@ -126,6 +133,9 @@ void expect_matches(const HostLibrary& library, const std::string& role, const V
                                 std::to_string(i);
       for (std::size_t k = 0; k < terms; ++k)
         expect_close(after[k * line + i], element.slots[k], where + " slot " + std::to_string(k));
+      for (std::size_t k = 0; k < early_lines; ++k)
+        expect_close(early.data()[(w * early_lines + k) * line + i], element.early[k],
+                     where + " early line " + std::to_string(k));
       if (visit.sends)
         expect_close(message.data()[w * line + i], element.message, where + " message");
       else

@@ -33,7 +33,7 @@ class HostLibrary {
 /// One visit as a kernel sees it and as a reference in double precision does: rows of the vector, a padded
 /// row, an incoming and an outgoing message. All buffers are poisoned with NaN around what a kernel may read.
 struct Visit {
-  int terms = 1, interleave = 32, rows = 3;
+  int terms = 1, chains = 1, interleave = 32, rows = 3;
   bool has_tail = true, receives = true, sends = true, in_place = true;
   int phase = 0, sample = -1;
   float divisor = 1;
@@ -43,6 +43,7 @@ struct Visit {
 struct Element {
   std::vector<double> input;  ///< [terms]
   std::vector<double> slots;  ///< [terms], read and written
+  std::vector<double> early;  ///< [chains - 1], read and written
   double received = 0;
   double message = 0;  ///< written
 };

@@ -52,6 +52,35 @@ TEST_F(Nvrtc, KernelsStayInRegisters) {
   }
 }
 
+TEST_F(Nvrtc, DenseKernelsHoldAllLinesInRegisters) {
+  for (const int components : {3, 12, 15, 128}) {
+    const Cubin cubin =
+        compile_cubin(specialise(make_kernel_spec(test::random_plain(8, components))), "sm_80");
+    for (const CompiledKernel& kernel : cubin.kernels) {
+      EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry;
+      EXPECT_LE(kernel.registers, 64) << kernel.entry;
+    }
+  }
+  // 63 lines and the tables of eight phases, too large for constant memory.
+  const std::string source = specialise(make_kernel_spec(test::random_plain(8, 63)));
+  for (const CompiledKernel& kernel : compile_cubin(source, "sm_90").kernels) {
+    EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry;
+    EXPECT_LE(kernel.registers, 128) << kernel.entry;
+  }
+}
+
+TEST_F(Nvrtc, DenseKernelsReadEachElementOnce) {
+  // Single elements, since packs of 4 would not fit: r loads and the message, r stores of slots and those of
+  // early symbols and message, whatever the number of coefficients.
+  const int terms = 15;
+  const std::string ptx = compile_ptx(specialise(make_kernel_spec(test::random_plain(8, terms))), "sm_80");
+  const std::string code = kernel_ptx(ptx, "decode");
+  // Two kernels in one: with a next round and without; two parts each share the code.
+  EXPECT_EQ(count(code, R"(ld\.global\.f32)"), 2 * (terms + 1));
+  EXPECT_EQ(count(ptx, R"(\.local)"), 0);
+  EXPECT_GT(count(code, R"(ld\.const)"), 0);
+}
+
 TEST_F(Nvrtc, ReportsSpills) {
   // A kernel with more live values than registers: shows that the report is read and not merely zero.
   const std::string source = R"(

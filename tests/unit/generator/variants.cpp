@@ -6,13 +6,38 @@
 
 namespace cerar::test {
 
-runtime::Variant random_variant(const std::string& family, int workers, int terms, bool own_exact) {
-  std::mt19937 engine(7);
-  std::uniform_real_distribution<float> uniform(-2.0f, 2.0f);
-  const auto fill = [&](auto& values, int count) {
+namespace {
+
+class Filler {
+ public:
+  void operator()(auto& values, int count) {
     values.resize(static_cast<std::size_t>(count));
-    for (auto& value : values) value = uniform(engine);
-  };
+    for (auto& value : values) value = uniform_(engine_);
+  }
+
+ private:
+  std::mt19937 engine_{7};
+  std::uniform_real_distribution<float> uniform_{-2.0f, 2.0f};
+};
+
+}  // namespace
+
+runtime::Variant random_plain(int workers, int components) {
+  runtime::Variant variant;
+  variant.shape = runtime::make_shape(workers, components);
+  variant.name = "plain-" + std::to_string(workers) + "-" + std::to_string(components);
+  variant.messages = runtime::Messages::plain;
+  variant.construction = runtime::Construction::harmonic;
+  runtime::PlainTables tables;
+  Filler fill;
+  fill(tables.beta, variant.shape.chains * variant.shape.visits * variant.shape.terms);
+  fill(tables.decode, workers * variant.shape.terms * variant.shape.terms);
+  variant.tables = tables;
+  return variant;
+}
+
+runtime::Variant random_variant(const std::string& family, int workers, int terms, bool own_exact) {
+  Filler fill;
   runtime::Variant variant;
   variant.shape = runtime::make_shape(workers, workers * terms);
   variant.name = family + "-" + std::to_string(workers) + "x" + std::to_string(terms);

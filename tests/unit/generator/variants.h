@@ -8,6 +8,8 @@ namespace cerar::test {
 
 /// A variant with random tables (fixed seed): the kernels' arithmetic is under test, not the code behind it.
 /// `family` is "sum" (terms = 1), "plain" or "differential".
+/// Plain messages of any c, tables random.
+runtime::Variant random_plain(int workers, int components);
 runtime::Variant random_variant(const std::string& family, int workers, int terms, bool own_exact = true);
 
 /// A plan of one sum, one plain and one differential variant for `workers`.

@@ -35,10 +35,11 @@ PlainDesign plain_design(const PlainCode& code, double nu) {
   design.tables.decode.resize(decode_size(shape));
   for (int p = 0; p < shape.workers; ++p)
     for (int k = 0; k < shape.terms; ++k) {
-      double later = 0;  // weight of a difference: sum of the weights of all samples that contain it
+      // Weight of a difference: sum of the weights of all samples that contain it, M apart.
+      Eigen::VectorXd weight = decoder.phase[p].col(k);
       for (int s = shape.terms - 1; s >= 0; --s) {
-        later = shape.chains == 1 ? later + decoder.phase[p](s, k) : decoder.phase[p](s, k);
-        design.tables.decode[decode_index(shape, p, s, k)] = static_cast<float>(later);
+        if (s + shape.chains < shape.terms) weight[s] += weight[s + shape.chains];
+        design.tables.decode[decode_index(shape, p, s, k)] = static_cast<float>(weight[s]);
       }
     }
   design.claim = claim_of(shape, design.tables, nu);
@@ -58,8 +59,8 @@ Decoder effective_decoder(const runtime::Shape& shape, const runtime::PlainTable
     for (int s = 0; s < shape.terms; ++s)
       for (int k = 0; k < shape.terms; ++k) {
         d(s, k) = tables.decode[decode_index(shape, p, s, k)];
-        if (shape.chains == 1 && s + 1 < shape.terms)
-          d(s, k) -= tables.decode[decode_index(shape, p, s + 1, k)];
+        if (s + shape.chains < shape.terms)
+          d(s, k) -= tables.decode[decode_index(shape, p, s + shape.chains, k)];
       }
     decoder.phase.push_back(d);
   }
