@@ -85,7 +85,8 @@ CERAR_DEVICE void combine(const float* table, const all_lines<W>& g, cerar_pack<
 template <int W, int Row, int Column>
 CERAR_DEVICE void store_combinations(float* line, const float* table, int count, float scale,
                                      const all_lines<W>& g) {
-  constexpr int kBlock = 4;
+  // Eight sums at once hide the latency of their additions; 64 terms of them would not fit the cache.
+  constexpr int kBlock = CERAR_GPU || kTerms > 32 ? 4 : 8;
   int n = 0;
   for (; n + kBlock <= count; n += kBlock) {
     cerar_pack<W> x[kBlock];

@@ -116,5 +116,38 @@ TEST(Step, EveryClassOpensOnceAndClosesOnce) {
       }
 }
 
+TEST(Step, PlainVisitsOfAnyCodeFillEachEarlyLineAndEachSlotOnce) {
+  for (int workers : {2, 3, 4, 6, 8, 9})
+    for (int c = 2; c <= 3 * workers + 1; ++c) {
+      const Shape shape = make_shape(workers, c);
+      if (shape.terms < 2) continue;
+      for (int rank = 0; rank < workers; ++rank) {
+        std::map<int, std::vector<Step>> steps;
+        for (int t = 1; t <= shape.visits; ++t) {
+          const Step step = step_at(shape, Messages::plain, rank, t);
+          EXPECT_EQ(step.phase, modulo(rank - step.class_index, workers));
+          steps[step.class_index].push_back(step);
+        }
+        ASSERT_EQ(static_cast<int>(steps.size()), shape.classes);
+        for (const auto& [class_index, list] : steps) {
+          // One line for each visit between the first and the samples, one slot for each sample.
+          EXPECT_EQ(list.front().role, Role::encode);
+          EXPECT_GE(list.front().sample, -shape.chains);
+          EXPECT_LE(list.front().sample, 0);
+          for (std::size_t n = 1; n < list.size(); ++n) {
+            EXPECT_EQ(list[n].sample, list[n - 1].sample + 1);
+            const bool is_last = n + 1 == list.size();
+            EXPECT_EQ(list[n].role, list[n].sample < 0 ? Role::relay
+                                    : is_last          ? Role::decode
+                                                       : Role::accumulate)
+                << workers << ", " << c;
+          }
+          EXPECT_EQ(list.back().sample, shape.terms - 1);
+          EXPECT_TRUE(list.back().averages);
+        }
+      }
+    }
+}
+
 }  // namespace
 }  // namespace cerar::runtime
