@@ -191,6 +191,12 @@ constexpr Case kCases[] = {{"RingN8c1", Construction::ring, 8, 1},
                            {"RingN8c2", Construction::ring, 8, 2},
                            {"RingN8c8", Construction::ring, 8, 8},
                            {"RingN3c3", Construction::ring, 3, 3},
+                           {"RingN8c3", Construction::ring, 8, 3},
+                           {"RingN8c7", Construction::ring, 8, 7},
+                           {"HarmonicN8c9", Construction::harmonic, 8, 9},
+                           {"HarmonicN8c12", Construction::harmonic, 8, 12},
+                           {"OptimizedN8c20", Construction::optimized, 8, 20},
+                           {"HarmonicN8c36", Construction::harmonic, 8, 36},
                            {"OptimizedN4c8", Construction::optimized, 4, 8},
                            {"OptimizedN8c24", Construction::optimized, 8, 24},
                            {"DifferentialN3c6", Construction::differential, 3, 6},
@@ -225,6 +231,28 @@ TEST(Storage, ScratchStaysWithinNOverC) {
     // The bytes that the rate promises, for a count that divides.
     EXPECT_EQ(info.sent_bytes,
               static_cast<std::uint64_t>(c + workers - 2) * count * sizeof(float) / static_cast<unsigned>(c));
+  }
+}
+
+// With several chains per class, symbols wait in (N - Q)/c of the vector besides: within (N + 2)/c in all.
+TEST(Storage, ScratchOfSeveralChainsStaysWithinNPlus2OverC) {
+  for (const auto& [construction, workers, c] :
+       std::vector<std::tuple<Construction, int, int>>{{Construction::ring, 8, 3},
+                                                       {Construction::ring, 8, 6},
+                                                       {Construction::ring, 8, 7},
+                                                       {Construction::harmonic, 8, 9},
+                                                       {Construction::harmonic, 8, 12},
+                                                       {Construction::harmonic, 8, 36},
+                                                       {Construction::harmonic, 16, 63}}) {
+    const std::size_t count = static_cast<std::size_t>(c) * 32 * (1 + (1 << 18) / (c * 32));
+    const LocalRanks ranks(plan_directory(construction, workers, c), workers);
+    runtime::measure_errors(ranks, {.count = count, .in_place = true});
+    cerarCallInfo_t info;
+    ASSERT_EQ(cerarCommLastCall(ranks.comm(0), &info), cerarSuccess);
+    EXPECT_LE(info.scratch_bytes * static_cast<std::uint64_t>(c), (workers + 2) * count * sizeof(float))
+        << "N = " << workers << " c = " << c;
+    EXPECT_EQ(info.sent_bytes * static_cast<std::uint64_t>(c),
+              static_cast<std::uint64_t>(c + workers - 2) * count * sizeof(float));
   }
 }
 
