@@ -10,9 +10,13 @@
 #include "generator/specialise/specialise.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/plan/table_checks.h"
 #include "tests/reference/damage.h"
 #include "tests/support/plans.h"
 #include "tuner/check/claims.h"
+#include "tuner/code/constructions/harmonic.h"
+#include "tuner/code/plain/plain_tables.h"
+#include "tuner/code/wire_noise.h"
 
 namespace cerar::test {
 namespace {
@@ -135,6 +139,21 @@ TEST(Coverage, EveryNumberOfAPlainCode) {
     });
   EXPECT_GT(beta.by_source, beta.entries / 2) << "most changes should respect the rule of exact increments";
   EXPECT_EQ(decode.by_source, decode.entries);
+}
+
+// The rule that loading asks of beta is the one that the design keeps, with one chain per class and with
+// several.
+TEST(Coverage, DesignsKeepTheRuleOfExactIncrements) {
+  for (const int components : {3, 9, 12, 16, 24})
+    for (const double epsilon : {1e-6, 1e-2}) {
+      const auto code = tuner::harmonic_code(8, components, epsilon);
+      runtime::Variant variant;
+      variant.shape = code.shape;
+      variant.tables = tuner::plain_design(code, tuner::kNuF32).tables;
+      EXPECT_EQ(runtime::table_problem(variant).value_or(""), "") << components << " components";
+      std::get<runtime::PlainTables>(variant.tables).beta.back() += 1e-12;
+      EXPECT_NE(runtime::table_problem(variant).value_or(""), "") << components << " components";
+    }
 }
 
 }  // namespace

@@ -41,20 +41,27 @@ Findings check_plan(const std::filesystem::path& directory,
   Findings findings;
   const auto plan = read_plan(directory, findings);
   if (!plan) return findings;
+  // What one step cannot do is a difference of its own: the others still have something to say.
+  const auto attempt = [&findings](const char* what, const auto& step) {
+    try {
+      step();
+    } catch (const Error& error) {
+      findings.differences.push_back(fmt::format("{}: {}", what, error.what()));
+      return false;
+    }
+    return true;
+  };
   check_files(*plan, directory, findings);
-  check_claims(*plan, findings);
-  check_predictions(*plan, findings);
+  attempt("claims cannot be recomputed", [&] { check_claims(*plan, findings); });
+  attempt("predictions cannot be recomputed", [&] { check_predictions(*plan, findings); });
   progress("compiling the kernels again");
   const TemporaryDirectory scratch;
   RebuiltPlan rebuilt;
-  try {
-    rebuilt = rebuild_plan(*plan, scratch.path() / "plan");
-  } catch (const Error& error) {
-    findings.differences.push_back(fmt::format("the kernels cannot be built again: {}", error.what()));
+  if (!attempt("kernels cannot be built again",
+               [&] { rebuilt = rebuild_plan(*plan, scratch.path() / "plan"); }))
     return findings;
-  }
   check_kernels(*plan, directory, rebuilt, findings);
-  check_runs(rebuilt, progress, findings);
+  attempt("kernels cannot be run", [&] { check_runs(rebuilt, progress, findings); });
   return findings;
 }
 
