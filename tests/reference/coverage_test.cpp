@@ -151,7 +151,7 @@ TEST(Coverage, DesignsKeepTheRuleOfExactIncrements) {
       variant.shape = code.shape;
       variant.tables = tuner::plain_design(code, tuner::kNuF32).tables;
       EXPECT_EQ(runtime::table_problem(variant).value_or(""), "") << components << " components";
-      std::get<runtime::PlainTables>(variant.tables).beta.back() += 1e-12;
+      std::get<runtime::PlainTables>(variant.tables).beta.front() += 1e-12;
       EXPECT_NE(runtime::table_problem(variant).value_or(""), "") << components << " components";
     }
 }
