@@ -9,6 +9,7 @@
 #include "runtime/base/one_line.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/plan/table_checks.h"
 #include "runtime/schedule/step.h"
 
 namespace cerar::runtime {
@@ -73,6 +74,8 @@ void check_variant(const Plan& plan, const Variant& variant) {
     fail(fmt::format("variant {}: construction is {}, which has no {} messages.", variant.name,
                      name_of(variant.construction), name_of(variant.messages)));
   check_tables(variant);
+  if (const auto problem = table_problem(variant))
+    fail(fmt::format("variant {}: {}.", variant.name, *problem));
   if (variant.kernels.empty()) return;  // not generated yet
   for (Role role : roles_of(variant.messages))
     if (std::none_of(variant.kernels.begin(), variant.kernels.end(),

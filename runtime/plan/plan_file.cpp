@@ -81,6 +81,21 @@ Tables read_tables(const YamlReader& node, const Shape& shape, Messages messages
       .decode = read_floats(node.at("decode"), {workers, 3, 3})};
 }
 
+// Tables that the kernels of these messages would ignore.
+void refuse_other_tables(const YamlReader& node, Messages messages) {
+  static constexpr struct {
+    const char* key;
+    bool plain, differential;
+  } kTables[] = {{"beta", true, false},   {"decode", true, true},     {"epsilon", false, true},
+                 {"shift", false, true},  {"own_exact", false, true}, {"open", false, true},
+                 {"extend", false, true}, {"own", false, true}};
+  for (const auto& table : kTables)
+    if (!(messages == Messages::plain && table.plain) &&
+        !(messages == Messages::differential && table.differential))
+      if (const auto field = node.find(table.key))
+        field->fail(fmt::format("does not belong to {} messages; run cerar-tune again", name_of(messages)));
+}
+
 std::vector<Kernel> read_kernels(const YamlReader& node) {
   std::vector<Kernel> kernels;
   for (const auto& item : node.items()) {
@@ -139,55 +154,63 @@ Variant read_variant(const YamlReader& node, int workers) {
       static_cast<std::uint64_t>(node.at("message_bytes").integer(64, std::int64_t{1} << 40));
   variant.claim = read_claim(node.at("errors"));
   variant.prediction = read_prediction(node.at("predicted"));
+  refuse_other_tables(node, variant.messages);
   variant.tables = read_tables(node, variant.shape, variant.messages);
   variant.kernels = read_kernels(node.at("kernels"));
   variant.artefacts = read_artefacts(node.at("files"));
   return variant;
 }
 
-// Splits off the digest line and compares it with the content before it.
-std::string checked_digest(const std::string& text, const std::string& file) {
+std::optional<std::size_t> digest_line(const std::string& text) {
   const auto line = text.rfind(std::string("\n") + kDigestKey);
-  if (line == std::string::npos)
-    throw Error(
-        ErrorCode::invalid_plan,
-        fmt::format(
-            "{}: the key digest is missing, the file is truncated or not a plan; run cerar-tune again.",
-            file));
-  std::string digest = text.substr(line + 1 + sizeof(kDigestKey) - 1);
-  while (!digest.empty() && (digest.back() == '\n' || digest.back() == '\r')) digest.pop_back();
-  if (digest != sha256_hex(std::string_view(text).substr(0, line + 1)))
-    throw Error(
-        ErrorCode::invalid_plan,
-        fmt::format("{}: the content does not match its digest, it was altered; run cerar-tune again.",
-                    file));
-  return digest;
+  if (line == std::string::npos) return std::nullopt;
+  return line + 1;
 }
 
-void verify(const std::filesystem::path& directory, const Artefact& artefact) {
-  const auto path = directory / artefact.file;
-  if (!std::filesystem::exists(path))
-    throw Error(ErrorCode::invalid_plan,
-                fmt::format("{} is missing from the plan; run cerar-tune again to build it.", path.string()));
-  if (sha256_hex(read_file(path)) != artefact.sha256)
-    throw Error(
-        ErrorCode::invalid_plan,
-        fmt::format(
-            "{} does not match its SHA-256 in plan.yaml, it was altered or truncated; run cerar-tune again.",
-            path.string()));
+std::string recorded_digest(const std::string& text) {
+  const auto line = digest_line(text);
+  if (!line) return "";
+  std::string digest = text.substr(*line + sizeof(kDigestKey) - 1);
+  while (!digest.empty() && (digest.back() == '\n' || digest.back() == '\r')) digest.pop_back();
+  return digest;
 }
 
 }  // namespace
 
-Plan parse_plan(const std::string& text, const std::string& file) {
+std::optional<std::string> digest_problem(const std::string& text, const std::string& file) {
+  const auto line = digest_line(text);
+  if (!line)
+    return fmt::format(
+        "{}: the key digest is missing, the file is truncated or not a plan; run cerar-tune again.", file);
+  if (recorded_digest(text) != sha256_hex(std::string_view(text).substr(0, *line)))
+    return fmt::format("{}: the content does not match its digest, it was altered; run cerar-tune again.",
+                       file);
+  return std::nullopt;
+}
+
+std::optional<std::string> artefact_problem(const std::filesystem::path& directory,
+                                            const Artefact& artefact) {
+  const auto path = directory / artefact.file;
+  if (!std::filesystem::exists(path))
+    return fmt::format("{} is missing from the plan; run cerar-tune again to build it.", path.string());
+  if (sha256_hex(read_file(path)) != artefact.sha256)
+    return fmt::format(
+        "{} does not match its SHA-256 in plan.yaml, it was altered or truncated; run cerar-tune again.",
+        path.string());
+  return std::nullopt;
+}
+
+Plan parse_plan(const std::string& text, const std::string& file, Digest digest) {
   const YamlReader root = YamlReader::parse(text, file);
   // The version comes first: a newer format may well differ in everything else.
   const std::string format = root.at("format").text();
   if (format != kPlanFormat)
     root.at("format").fail(fmt::format(
         "is '{}' but this runtime reads {}; use the cerar-tune of this version", format, kPlanFormat));
+  if (digest == Digest::required)
+    if (const auto problem = digest_problem(text, file)) throw Error(ErrorCode::invalid_plan, *problem);
   Plan plan;
-  plan.digest = checked_digest(text, file);
+  plan.digest = recorded_digest(text);
   root.allow_only({"format", "generator", "topology", "fingerprint", "reason", "workers", "data_type",
                    "max_error", "baseline", "baseline_faster", "host_target", "variants", "digest"});
   plan.generator = root.at("generator").text();
@@ -220,7 +243,8 @@ Plan load_plan(const std::filesystem::path& directory, Artefacts artefacts) {
   for (const auto& variant : plan.variants)
     for (const auto& artefact : variant.artefacts)
       if (artefacts == Artefacts::all || (artefacts == Artefacts::source_only && artefact.target == "source"))
-        verify(directory, artefact);
+        if (const auto problem = artefact_problem(directory, artefact))
+          throw Error(ErrorCode::invalid_plan, *problem);
   return plan;
 }
 

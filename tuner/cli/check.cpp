@@ -1,23 +1,49 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <exception>
+#include <filesystem>
 
+#include "runtime/base/one_line.h"
 #include "tuner/check/check_plan.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress.h"
 
 namespace cerar::tuner {
+namespace {
 
-int run_check(const std::string& plan_directory) {
+// Sentences of the loader name the plan's file already.
+void print_problem(const std::string& plan, const std::string& sentence) {
+  const bool names_plan = sentence.starts_with((std::filesystem::path(plan) / "").string());
+  fmt::print(stderr, "cerar-tune: {}\n", one_line(names_plan ? sentence : plan + ": " + sentence));
+}
+
+bool holds(const std::string& plan) {
   Progress progress;
-  const CheckResult result = check_plan(plan_directory, [&](const std::string& step) { progress(step); });
+  const Findings findings = check_plan(plan, [&](const std::string& step) { progress(step); });
   progress.clear();
-  for (const auto& fact : result.facts) fmt::print("{}\n", fact);
-  for (const auto& difference : result.differences) fmt::print(stderr, "cerar-tune: {}.\n", difference);
-  fmt::print("{}: {}\n", plan_directory,
-             result.differences.empty() ? "holds what it claims"
-                                        : fmt::format("{} differences", result.differences.size()));
-  return result.differences.empty() ? 0 : 1;
+  for (const auto& fact : findings.facts) fmt::print("{}\n", fact);
+  const std::size_t count = findings.differences.size();
+  fmt::print(
+      "{}: {}\n", plan,
+      count == 0 ? "holds what it claims" : fmt::format("{} difference{}", count, count == 1 ? "" : "s"));
+  for (const auto& difference : findings.differences) print_problem(plan, difference);
+  return count == 0;
+}
+
+}  // namespace
+
+int run_check(const std::vector<std::string>& plan_directories) {
+  bool all_hold = true;
+  for (const auto& plan : plan_directories) {
+    try {
+      all_hold = holds(plan) && all_hold;
+    } catch (const std::exception& error) {
+      print_problem(plan, error.what());
+      all_hold = false;
+    }
+  }
+  return all_hold ? 0 : 1;
 }
 
 }  // namespace cerar::tuner

@@ -25,6 +25,7 @@ struct TuneArguments {
 /// Each command prints its result on stdout and returns the process's exit code; errors are thrown.
 int run_tune(const TuneArguments& arguments);
 int run_show(const std::string& plan_directory, bool json);
-int run_check(const std::string& plan_directory);
+/// Goes on to the next plan after one that differs or cannot be read; 1 when there was any.
+int run_check(const std::vector<std::string>& plan_directories);
 
 }  // namespace cerar::tuner

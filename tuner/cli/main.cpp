@@ -51,14 +51,15 @@ int main(int argc, char** argv) {
   show->add_option("plan", plan, "plan directory")->required();
   show->add_flag("--json", json, "as JSON");
   auto* check =
-      app.add_subcommand("check", "regression test of a plan: claims, sources, kernels, measured error");
-  check->add_option("plan", plan, "plan directory")->required();
+      app.add_subcommand("check", "regression test of plans: claims, sources, kernels, measured error");
+  std::vector<std::string> plans;
+  check->add_option("plan", plans, "plan directories")->required();
 
   try {
     app.parse(argc, argv);
     if (!*show && !*check && tune.topology.empty()) throw CLI::RequiredError("--topology");
     const int code = *show    ? cerar::tuner::run_show(plan, json)
-                     : *check ? cerar::tuner::run_check(plan)
+                     : *check ? cerar::tuner::run_check(plans)
                               : cerar::tuner::run_tune(tune);
     flush_output();
     return code;

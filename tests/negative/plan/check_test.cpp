@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
+#include "generator/compile/nvrtc_compiler.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
 
@@ -14,7 +17,8 @@ void expect_difference(const std::filesystem::path& plan, const std::string& lin
   const auto result = run_in(fresh_directory("check"), CERAR_TUNE, {"check", plan.string()});
   EXPECT_EQ(result.exit_code, 1) << result.out;
   EXPECT_THAT(result.err, testing::HasSubstr(line));
-  EXPECT_THAT(result.err, testing::MatchesRegex("(cerar-tune: differential-c8: [^\n]*\\.\n)+"));
+  EXPECT_THAT(result.err,
+              testing::MatchesRegex("(cerar-tune: " + plan.string() + ": differential-c8: [^\n]*\\.\n)+"));
   EXPECT_THAT(result.out, testing::Not(testing::HasSubstr("holds what it claims")));
 }
 
@@ -55,8 +59,12 @@ const Claim kClaims[] = {
     {"BudgetBelowTheError", "max_error: 1\n", "max_error: 1e-06\n", "exceeds the plan's max_error of 1e-06"},
     {"Time", "us_per_mib: ", "us_per_mib: 1", "predicted.us_per_mib is 1"},
     {"RingTime", "ring_fixed_us: ", "ring_fixed_us: 1", "predicted.ring_fixed_us is 1"},
-    {"OwnExactDenied", "own_exact: true", "own_exact: false", "errors."},
-    {"Interleave", "interleave: 32", "interleave: 16", "kernels/differential-c8.cu differs from the source"},
+    {"Lanes", "lanes: 2", "lanes: 3", "lanes is 3 in the plan but 2 in the topology"},
+    {"MessageBytes", "message_bytes: 65536", "message_bytes: 65537", "message_bytes is 65537"},
+    {"Entry", "entry: cerar_differential_c8_visit", "entry: cerar_visit",
+     "entry of kernel visit is cerar_visit"},
+    {"Interleave", "interleave: 32", "interleave: 16", "in the parameter kInterleave"},
+
 };
 
 INSTANTIATE_TEST_SUITE_P(Check, ChangedClaim, testing::ValuesIn(kClaims),
@@ -73,7 +81,63 @@ TEST(Check, AChangedKernelSourceIsNamedWithItsLine) {
   edit_artefact(plan, "kernels/differential-c8.cu",
                 [](const std::string& text) { return replaced(text, "\n", "\n// a line of mine\n"); });
   expect_difference(plan,
-                    "kernels/differential-c8.cu differs from the source specialised now, first in line 2");
+                    "kernels/differential-c8.cu differs from the source specialised now from the code "
+                    "tables, first in line 2");
+}
+
+TEST(Check, SeveralPlansAreAllCheckedAfterOneThatDiffers) {
+  const auto damaged = copy_of(intact_plan()), unreadable = copy_of(intact_plan());
+  edit_plan(damaged, [](const std::string& text) { return replaced(text, "total: 0.000", "total: 0.001"); });
+  edit_plan(unreadable, [](const std::string& text) { return replaced(text, "lanes: 2\n", "lanes: two\n"); });
+  const auto result =
+      run_in(fresh_directory("check"), CERAR_TUNE,
+             {"check", damaged.string(), unreadable.string(), "nowhere", exact_plan().string()});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, testing::HasSubstr(damaged.string() + ": differential-c8: errors.total is 0.001"));
+  EXPECT_THAT(result.err,
+              testing::ContainsRegex(unreadable.string() + "/plan.yaml:[0-9]+: variants.0..lanes is 'two'"));
+  EXPECT_THAT(result.err, testing::HasSubstr("nowhere/plan.yaml does not exist"));
+  EXPECT_THAT(result.out, testing::HasSubstr(damaged.string() + ": 2 differences"));
+  EXPECT_THAT(result.out, testing::HasSubstr(unreadable.string() + ": 1 difference\n"));
+  EXPECT_THAT(result.out, testing::HasSubstr(exact_plan().string() + ": holds what it claims"));
+}
+
+TEST(Check, CubinsThatCannotBeComparedAreAFactAndNoDifference) {
+  const auto plan = copy_of(exact_plan());
+  edit_plan(plan, [](const std::string& text) {
+    const std::string row = "      - {target: host";
+    return replaced(text, row, "      - {target: sm_1, file: \"kernels/a.cubin\", sha256: 00}\n" + row);
+  });
+  const auto result = run_in(fresh_directory("check"), CERAR_TUNE, {"check", plan.string()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::ContainsRegex("cubins (for sm_1 )?not compared: this build"));
+  EXPECT_THAT(result.out, testing::HasSubstr("1 of 2 compiled files are not there"));
+}
+
+TEST(Check, RegistersThatGrewAreNamedWhereTheyCanBeCounted) {
+  if (!generator::nvrtc_available()) GTEST_SKIP() << "this build has no NVRTC";
+  const auto plan = fresh_directory("registers") / "plan";
+  const auto made = run_in(fresh_directory("check"), CERAR_TUNE,
+                           {"--topology", "local", "--workers", "2", "--components", "2", "--arch", "sm_80",
+                            "--out", plan.string()});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  edit_plan(plan, [](const std::string& text) {
+    return std::regex_replace(text, std::regex("target: sm_80, registers: [0-9]+"),
+                              "target: sm_80, registers: 9");
+  });
+  const auto result = run_in(fresh_directory("check"), CERAR_TUNE, {"check", plan.string()});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err,
+              testing::ContainsRegex("kernel settle takes [0-9]+ registers on sm_80, recorded were 9"));
+}
+
+TEST(Check, AnAlteredBinaryIsNamed) {
+  const auto plan = copy_of(exact_plan());
+  const auto file = plan / "kernels" / "ring-c2.host.so";
+  write_text(file, read_text(file) + " ");
+  const auto result = run_in(fresh_directory("check"), CERAR_TUNE, {"check", plan.string()});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, testing::HasSubstr("ring-c2.host.so does not match its SHA-256"));
 }
 
 TEST(Check, AShortenedKernelSourceIsNamed) {

@@ -4,10 +4,12 @@
 
 #include <regex>
 
+#include "generator/plan_text.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
+#include "tests/support/plans.h"
 
 namespace cerar::test {
 namespace {
@@ -64,6 +66,48 @@ const Edit kEdits[] = {
     {"Infinite", "\\[1, ", "[inf, ", {"variants[0].open[0][0]", "'inf'", "finite"}},
     {"NotAnF32", "\\[1, ", "[0.1, ", {"variants[0].open", "f32"}},
     {"BeyondF32", "\\[1, ", "[1e300, ", {"variants[0].open", "f32"}},
+    {"ExtendRowMissing",
+     "    extend:\n      - .*\n",
+     "    extend:\n",
+     {"variants[0].extend", "3 entries", "4"}},
+    {"ExtendNan",
+     "    extend:\n      - \\[[^,]*,",
+     "    extend:\n      - [nan,",
+     {"variants[0].extend[0][0]", "'nan'"}},
+    {"OwnFlat",
+     "    own:\n      - \\[\\[[^\\]]*\\]",
+     "    own:\n      - [0",
+     {"variants[0].own[0][0]", "list"}},
+    {"OwnInfinite",
+     "    own:\n      - \\[\\[[^,]*,",
+     "    own:\n      - [[-inf,",
+     {"variants[0].own[0][0][0]", "'-inf'"}},
+    {"OwnOfUnusedComponent",
+     "    own:\n      - \\[\\[0,",
+     "    own:\n      - [[1,",
+     {"own[0][0][0] is 1", "must be 0"}},
+    {"DecodeRowMissing",
+     "    decode:\n.*\n.*\n.*\n",
+     "    decode:\n",
+     {"variants[0].decode", "3 entries", "4"}},
+    {"DecodeNan",
+     "    decode:\n      - \\[\\[[^,]*,",
+     "    decode:\n      - [[nan,",
+     {"variants[0].decode[0][0][0]", "'nan'"}},
+    {"DecodeOfUnusedComponent",
+     "    decode:\n      - \\[\\[0,",
+     "    decode:\n      - [[1,",
+     {"decode[0][0][0] is 1", "must be 0"}},
+    {"MoreComponentsThanTheTablesAreFor",
+     "components: 8\n    classes: 4\n    terms: 2\n    rounds: 10",
+     "components: 12\n    classes: 4\n    terms: 3\n    rounds: 14",
+     {"decode[0][0][0] is 0", "own sample"}},
+    {"TableOfOtherMessages",
+     "    open:",
+     "    beta: [[[1, 1]]]\n    open:",
+     {"variants[0].beta", "does not belong to differential messages"}},
+    {"OwnCorrectionDenied", "own_exact: true", "own_exact: false", {"own[0][1][0] is", "own_exact is false"}},
+    {"OtherShift", "shift: 0.625", "shift: 0.5", {"shift is 0.5", "4 workers", "0.625"}},
     {"NotANumber", "\\[1, ", "[one, ", {"variants[0].open[0][0]", "'one'"}},
     {"UnknownConstruction",
      "construction: differential",
@@ -73,7 +117,10 @@ const Edit kEdits[] = {
      "messages: differential",
      "messages: secret",
      {"variants[0].messages", "'secret'", "known are"}},
-    {"OtherMessages", "messages: differential", "messages: sum", {"messages is sum", "8 components"}},
+    {"OtherMessages",
+     "messages: differential",
+     "messages: sum",
+     {"decode", "does not belong to sum messages"}},
     {"UnknownWire", "wire: f32", "wire: f8", {"variants[0].wire", "'f8'", "known are f32"}},
     {"UnknownType", "data_type: f32", "data_type: f64", {"data_type", "'f64'", "known are f32"}},
     {"TermsThatDoNotFollow", "terms: 2", "terms: 3", {"variants[0].terms", "3", "8 components", "2"}},
@@ -123,6 +170,71 @@ const Edit kEdits[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Edited, Meaning, testing::ValuesIn(kEdits),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// A plain code of three components per class.
+class PlainMeaning : public testing::TestWithParam<Edit> {};
+
+TEST_P(PlainMeaning, IsNamed) {
+  static const std::string plain = generator::plan_text(design_plan(runtime::Construction::optimized, 4, 12));
+  try {
+    runtime::parse_plan(edited(plain, GetParam()), "plan.yaml");
+    ADD_FAILURE() << "the plan was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_plan);
+    expect_sentence(error.what(), GetParam().words);
+  }
+}
+
+const Edit kPlainEdits[] = {
+    {"BetaChainAdded",
+     "    beta:\n",
+     "    beta:\n      - [[1, 1, 1]]\n",
+     {"variants[0].beta", "2 entries", "1"}},
+    {"BetaVisitMissing",
+     "    beta:\n      - \\[\\[.*\\],\n *",
+     "    beta:\n      - [",
+     {"variants[0].beta[0]", "14 entries", "15"}},
+    {"BetaTermMissing",
+     "    beta:\n      - \\[\\[[^,]*, ",
+     "    beta:\n      - [[",
+     {"variants[0].beta[0][0]", "2 entries", "3"}},
+    {"BetaNan",
+     "    beta:\n      - \\[\\[[^,]*",
+     "    beta:\n      - [[nan",
+     {"variants[0].beta[0][0][0]", "'nan'"}},
+    {"BetaInfinite",
+     "    beta:\n      - \\[\\[[^,]*",
+     "    beta:\n      - [[1e999",
+     {"variants[0].beta[0][0][0]", "'1e999'"}},
+    {"BetaThatIsNoF32",
+     "    beta:\n      - \\[\\[[^,]*",
+     "    beta:\n      - [[0.1",
+     {"beta[0][0][0] is 0.1", "not exactly an f32"}},
+    {"BetaMissing", "    beta:", "    betas:", {"the key betas is not known", "beta"}},
+    {"DecodePhaseMissing",
+     "    decode:\n.*\n.*\n.*\n",
+     "    decode:\n",
+     {"variants[0].decode", "3 entries", "4"}},
+    {"DecodeNan",
+     "    decode:\n      - \\[\\[[^,]*",
+     "    decode:\n      - [[nan",
+     {"variants[0].decode[0][0][0]", "'nan'"}},
+    {"DecodeThatIsNoF32",
+     "    decode:\n      - \\[\\[[^,]*",
+     "    decode:\n      - [[0.1",
+     {"variants[0].decode", "f32"}},
+    {"FewerComponentsThanTheTablesAreFor",
+     "components: 12\n    classes: 4\n    terms: 3\n    rounds: 14",
+     "components: 8\n    classes: 4\n    terms: 2\n    rounds: 10",
+     {"variants[0].beta[0]", "15 entries", "11"}},
+    {"TableOfOtherMessages",
+     "    beta:",
+     "    epsilon: 0.1\n    beta:",
+     {"variants[0].epsilon", "does not belong to plain"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Edited, PlainMeaning, testing::ValuesIn(kPlainEdits),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // The text of one variant twice.

@@ -1,0 +1,89 @@
+#include "tuner/check/claims.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tuner/code/differential/differential.h"
+#include "tuner/code/plain/plain_tables.h"
+#include "tuner/code/wire_noise.h"
+#include "tuner/cost/cost_model.h"
+
+namespace cerar::tuner {
+namespace {
+
+// Claims come from the same formulas on the same tables; only the mathematical library of another machine may
+// differ.
+constexpr double kFigureTolerance = 1e-9;
+
+class Comparison {
+ public:
+  Comparison(const runtime::Variant& variant, const char* source, Findings& findings)
+      : variant_(variant), source_(source), findings_(findings) {}
+
+  void figure(const char* key, double recorded, double recomputed) const {
+    if (std::abs(recorded - recomputed) >
+        kFigureTolerance * std::max(std::abs(recorded), std::abs(recomputed)))
+      findings_.differ(variant_.name, "{} is {} in the plan but {} when recomputed from {}", key, recorded,
+                       recomputed, source_);
+  }
+
+  template <typename Number>
+  void setting(const char* key, Number recorded, Number given) const {
+    if (recorded != given)
+      findings_.differ(variant_.name, "{} is {} in the plan but {} in {}", key, recorded, given, source_);
+  }
+
+ private:
+  const runtime::Variant& variant_;
+  const char* source_;
+  Findings& findings_;
+};
+
+}  // namespace
+
+void check_claims(const runtime::Plan& plan, Findings& findings) {
+  for (const auto& variant : plan.variants) {
+    runtime::ErrorClaim claim;
+    if (const auto* plain = std::get_if<runtime::PlainTables>(&variant.tables))
+      claim = claim_of(variant.shape, *plain, kNuF32);
+    else if (const auto* differential = std::get_if<runtime::DifferentialTables>(&variant.tables))
+      claim = claim_of(variant.shape, *differential, kNuF32);
+    const Comparison compare(variant, "the code tables", findings);
+    compare.figure("errors.condition", variant.claim.condition, claim.condition);
+    compare.figure("errors.noise_gain", variant.claim.noise_gain, claim.noise_gain);
+    compare.figure("errors.approximation", variant.claim.approximation, claim.approximation);
+    compare.figure("errors.approximation_worst", variant.claim.approximation_worst,
+                   claim.approximation_worst);
+    compare.figure("errors.noise", variant.claim.noise, claim.noise);
+    compare.figure("errors.total", variant.claim.total, claim.total);
+    if (claim.total > plan.max_error && !std::holds_alternative<runtime::SumTables>(variant.tables))
+      findings.differ(variant.name, "an error of {:.3g} exceeds the plan's max_error of {:.3g}", claim.total,
+                      plan.max_error);
+  }
+}
+
+void check_predictions(const runtime::Plan& plan, Findings& findings) {
+  const auto names = topology_names();
+  if (std::find(names.begin(), names.end(), plan.topology) == names.end()) {
+    findings.note("predictions not compared: topology {} is not one of those built in", plan.topology);
+    return;
+  }
+  const Topology topology = load_topology(plan.topology);
+  if (topology.fingerprint != plan.fingerprint) {
+    findings.note("predictions not compared: topology {} has changed since", plan.topology);
+    return;
+  }
+  const CostLine baseline = baseline_cost(topology, plan.workers);
+  for (const auto& variant : plan.variants) {
+    const CostLine cost = cost_of(topology, variant.shape, variant.messages);
+    const Comparison compare(variant, "the topology", findings);
+    compare.setting("lanes", variant.lanes, topology.lanes);
+    compare.setting("message_bytes", variant.message_bytes, topology.message_bytes);
+    compare.figure("predicted.fixed_us", variant.prediction.fixed_us, cost.fixed_us);
+    compare.figure("predicted.us_per_mib", variant.prediction.us_per_mib, cost.us_per_mib);
+    compare.figure("predicted.ring_fixed_us", variant.prediction.ring_fixed_us, baseline.fixed_us);
+    compare.figure("predicted.ring_us_per_mib", variant.prediction.ring_us_per_mib, baseline.us_per_mib);
+  }
+}
+
+}  // namespace cerar::tuner
