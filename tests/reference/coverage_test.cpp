@@ -36,7 +36,7 @@ Parameters parameters_of(const runtime::Variant& variant) {
 /// The same, read from the specialised source.
 Parameters parameters_in(const std::string& source) {
   Parameters parameters;
-  static const std::regex declaration("CERAR_PARAMETER float (k[A-Za-z]+)\\[[^=]*= ([^;]*);");
+  static const std::regex declaration("CERAR_TABLE float (k[A-Za-z]+)\\[[^=]*= ([^;]*);");
   static const std::regex number("-?[0-9][^,}]*f");
   for (std::sregex_iterator at(source.begin(), source.end(), declaration), end; at != end; ++at) {
     const std::string values = (*at)[2];

@@ -56,7 +56,7 @@ void check_claims(const runtime::Plan& plan, Findings& findings) {
                    claim.approximation_worst);
     compare.figure("errors.noise", variant.claim.noise, claim.noise);
     compare.figure("errors.total", variant.claim.total, claim.total);
-    if (claim.total > plan.max_error && !std::holds_alternative<runtime::SumTables>(variant.tables))
+    if (claim.total > plan.max_error && !is_exact(variant))
       findings.differ(variant.name, "an error of {:.3g} exceeds the plan's max_error of {:.3g}", claim.total,
                       plan.max_error);
   }

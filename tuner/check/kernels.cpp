@@ -99,15 +99,17 @@ std::string first_difference(const std::string& recorded, const std::string& spe
   const auto at = static_cast<std::size_t>(
       std::mismatch(specialised.begin(), specialised.end(), recorded.begin(), recorded.end()).first -
       specialised.begin());
+  const auto found = [](std::size_t place) { return place == std::string::npos ? 0 : place; };
   const auto line =
       1 + std::count(specialised.begin(), specialised.begin() + static_cast<std::ptrdiff_t>(at), '\n');
   // A table's initialiser runs over many lines: look back for its declaration.
-  const auto declaration = specialised.rfind("CERAR_PARAMETER ", at);
+  const auto declaration = std::max(found(specialised.rfind("CERAR_PARAMETER ", at)),
+                                    found(specialised.rfind("CERAR_TABLE ", at)));
   std::smatch match;
-  if (declaration != std::string::npos && specialised.find(';', declaration) >= at) {
+  if (declaration > 0 && specialised.find(';', declaration) >= at) {
     const std::string text =
         specialised.substr(declaration, specialised.find('=', declaration) - declaration);
-    static const std::regex name("CERAR_PARAMETER [a-z]+ (k[A-Za-z]+)");
+    static const std::regex name("CERAR_(?:PARAMETER|TABLE) [a-z]+ (k[A-Za-z]+)");
     if (std::regex_search(text, match, name))
       return fmt::format("line {}, in the parameter {}", line, match[1].str());
   }

@@ -41,7 +41,7 @@ void check_runs(const RebuiltPlan& rebuilt, const std::function<void(const std::
     const runtime::Variant& variant = rebuilt.plan.variants[i];
     progress(fmt::format("running {}", variant.name));
     const auto count = static_cast<std::size_t>(rebuilt.run_bytes[i] / sizeof(float));
-    if (variant.messages == runtime::Messages::sum)
+    if (is_exact(variant))
       check_exact(ranks, variant, count, findings);
     else
       check_error(ranks, variant, count, findings);

@@ -64,7 +64,7 @@ std::string variants_table(const runtime::Plan& plan) {
     rows.push_back(
         {variant.name, bytes_text(variant.min_bytes), bytes_text(variant.max_bytes),
          std::to_string(variant.shape.components), std::to_string(variant.shape.rounds),
-         variant.messages == runtime::Messages::sum ? "exact" : fmt::format("{:.2e}", variant.claim.total),
+         is_exact(variant) ? "exact" : fmt::format("{:.2e}", variant.claim.total),
          std::to_string(variant.lanes),
          fmt::format("{:.0f}{}", variant.prediction.fixed_us + variant.prediction.us_per_mib * mib,
                      unbounded ? fmt::format(" ({})", bytes_text(bytes)) : ""),
