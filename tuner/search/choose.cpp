@@ -121,18 +121,21 @@ std::string reason_for(const std::vector<Candidate>& candidates, const Selection
     return fmt::format(
         "{} is the fastest within an error of {:.3g} for large messages: {:.3f} of the time of the {}",
         describe(large), options.max_error, ratio, baseline_name(topology));
-  const auto best_error =
-      std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-        return (a.is_exact() ? 1e300 : a.claim.total) < (b.is_exact() ? 1e300 : b.claim.total);
-      });
+  // Codes with c < N have no part in this: they send more than the exact ring.
+  const auto rank = [&](const Candidate& c) {
+    return c.is_exact() || (c.shape.components < options.workers && !options.components) ? 1e300
+                                                                                         : c.claim.total;
+  };
+  const auto best_error = std::min_element(candidates.begin(), candidates.end(),
+                                           [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   const bool asked = options.construction != runtime::Construction::ring && !options.components;
-  if (best_error->is_exact())
+  if (rank(*best_error) == 1e300)
     return asked ? fmt::format("no approximate code has a condition of {:.5g} or less: the plan is exact",
                                options.max_condition)
                  : "no approximate code was asked for";
   if (best_error->claim.condition > options.max_condition && best_error->claim.total <= options.max_error &&
       std::none_of(candidates.begin(), candidates.end(),
-                   [](const auto& c) { return c.allowed && !c.is_exact(); }))
+                   [&](const auto& c) { return c.allowed && rank(c) < 1e300; }))
     return fmt::format("no approximate code keeps a condition of {:.5g} ({} has {:.5g}): the plan is exact",
                        options.max_condition, describe(*best_error), best_error->claim.condition);
   if (best_error->claim.total > options.max_error)
