@@ -29,6 +29,9 @@ constexpr int kMostWorkersForEachSmallC = 16;
 // Asked for by name: what the kernels hold, and where the error of any plain code in f32 has reached 20 %.
 constexpr int kMostTermsInAClass = 64;
 constexpr int kMostDegrees = 16;
+// Least squares gives up components that noise has buried, so that no error exceeds 1, that of zeros. At this
+// one a quarter of the sum's power is lost.
+constexpr double kUselessError = 0.5;
 
 struct Design {
   runtime::Tables tables;
@@ -132,11 +135,11 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
     refusal = error;
     return;
   }
-  if (design.claim.total >= 1) {
+  if (design.claim.total >= kUselessError) {
     refusal =
         Error(ErrorCode::invalid_argument,
-              fmt::format("{} with {} components on {} workers has a relative error of {:.3g} in f32, no "
-                          "better than returning zeros; take fewer components, or differential.",
+              fmt::format("{} with {} components on {} workers has a relative error of {:.3g} in f32, "
+                          "which is of no use; take fewer components, or differential.",
                           runtime::name_of(construction), components, options.workers, design.claim.total));
     return;
   }

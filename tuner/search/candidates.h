@@ -42,7 +42,7 @@ struct Candidate {
 /// each other c < N (harmonic; exact up to rounding). Vandermonde is designed only when asked for. Ordered by
 /// construction, then c. Throws `invalid_argument` when `components` and `construction` leave nothing, and
 /// for a code asked for by name that kernels cannot hold (r > 64, plain), that ends beyond c = 16N (plain),
-/// whose condition cannot be kept, or whose error is no better than that of zeros.
+/// whose condition cannot be kept, or whose error is 0.5 or more.
 std::vector<Candidate> design_candidates(const Topology& topology, const SearchOptions& options);
 
 }  // namespace cerar::tuner
