@@ -16,8 +16,9 @@ void add_tune_options(CLI::App& app, cerar::tuner::TuneArguments& tune) {
   app.add_option("--components", tune.components, "only this number of components c");
   app.add_option("--max-error", tune.max_error, "largest relative rms error allowed")->capture_default_str();
   app.add_option("--max-condition", tune.max_condition, "largest condition number of a code");
-  app.add_option("--construction", tune.construction,
-                 "approximate codes: harmonic, optimized or differential (default: any)");
+  app.add_option(
+      "--construction", tune.construction,
+      "approximate codes: harmonic, vandermonde, optimized or differential (default: any but vandermonde)");
   app.add_option("--dtype", tune.data_type, "type of the vector")->capture_default_str();
   app.add_option("--wire", tune.wire, "type of the messages; native: that of the vector")
       ->capture_default_str();

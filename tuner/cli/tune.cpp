@@ -43,14 +43,15 @@ SearchOptions search_options(const TuneArguments& arguments, const Topology& top
   }
   options.components = arguments.components;
   if (options.components && (*options.components < 1 || *options.components > 1 << 16))
-    refuse(fmt::format("--components is {} but must lie in 1..65536.", *options.components));
+    refuse(
+        fmt::format("--components is {} but must lie in 1..65536: a message is at least a line of 32 "
+                    "elements, and with more components a vector of 8 MiB would leave some of them empty.",
+                    *options.components));
   if (!arguments.construction.empty()) {
     Construction construction{};
-    const bool known =
-        runtime::from_name(arguments.construction, construction) && construction != Construction::vandermonde;
-    if (!known)
-      refuse(fmt::format("--construction is '{}'; known are ring, harmonic, optimized, differential.",
-                         arguments.construction));
+    if (!runtime::from_name(arguments.construction, construction))
+      refuse(fmt::format("--construction is '{}'; known are {}.", arguments.construction,
+                         runtime::known_names<Construction>()));
     options.construction = construction;
   }
   return options;

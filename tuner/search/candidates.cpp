@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
+#include "generator/kernel_spec.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/names.h"
+#include "tuner/code/constructions/ring.h"
 #include "tuner/code/plain/plain_tables.h"
 #include "tuner/code/wire_noise.h"
 #include "tuner/optimise/optimise_code.h"
@@ -18,11 +21,18 @@ namespace {
 using runtime::Construction;
 using runtime::Messages;
 
-// Beyond r = 8 the noise of a plain code in f32 exceeds 10 %; a differential code gains under 1 % of the
+// Beyond c = 8N the noise of a plain code in f32 exceeds 10 %; a differential code gains under 1 % of the
 // ring's time beyond r = 64.
 constexpr int kPlainTerms[] = {2, 3, 4, 6, 8};
-constexpr int kMostPlainTerms = *(std::end(kPlainTerms) - 1);
 constexpr int kDifferentialTerms[] = {2, 4, 8, 16, 32, 64};
+// For more workers, exact codes lie close enough to each other.
+constexpr int kMostWorkersForEachSmallC = 16;
+
+// Where the error of any plain code in f32 has reached 20 %.
+constexpr int kMostDegrees = 16;
+// Least squares gives up components that noise has buried, so that no error exceeds 1, that of zeros. At this
+// one a quarter of the sum's power is lost.
+constexpr double kUselessError = 0.5;
 
 struct Design {
   runtime::Tables tables;
@@ -30,48 +40,116 @@ struct Design {
   std::string stop_reason;
 };
 
-Design design_plain(Construction construction, int workers, int terms, double max_condition) {
+Design design_plain(Construction construction, const runtime::Shape& shape, double max_condition) {
   const CodeGoal goal{.nu = kNuF32, .condition_limit = max_condition};
-  const OptimisedCode best = construction == Construction::optimized ? optimise_code(workers, terms, goal)
-                                                                     : best_harmonic(workers, terms, goal);
-  PlainDesign design = plain_design(best.code, kNuF32);
-  return {std::move(design.tables), design.claim,
+  const auto design = construction == Construction::optimized     ? optimise_code
+                      : construction == Construction::vandermonde ? best_vandermonde
+                                                                  : best_harmonic;
+  const OptimisedCode best = design(shape.workers, shape.components, goal);
+  PlainDesign tables = plain_design(best.code, kNuF32);
+  return {std::move(tables.tables), tables.claim,
           construction == Construction::optimized ? name_of(best.stop) : ""};
 }
 
-Design design_code(Construction construction, int workers, int terms, double max_condition) {
-  if (construction != Construction::differential)
-    return design_plain(construction, workers, terms, max_condition);
-  BestDifferential best = best_differential(workers, terms, kNuF32, true);
+Design design_code(Construction construction, const runtime::Shape& shape, double max_condition) {
+  if (construction != Construction::differential) return design_plain(construction, shape, max_condition);
+  BestDifferential best = best_differential(shape.workers, shape.terms, kNuF32, true);
   return {std::move(best.design.tables), best.design.claim, ""};
 }
 
 void add_exact(const Topology& topology, const SearchOptions& options, std::vector<Candidate>& out) {
   for (int c = 1; c <= options.workers; ++c) {
-    if (options.workers % c != 0 || (options.components && *options.components != c)) continue;
+    const bool divides = options.workers % c == 0;
+    const bool open = !options.construction || *options.construction == Construction::ring;
+    const bool wanted =
+        (divides || open) && (options.components ? *options.components == c
+                                                 : divides || options.workers <= kMostWorkersForEachSmallC);
     Candidate candidate;
     candidate.shape = runtime::make_shape(options.workers, c);
-    candidate.cost = cost_of(topology, candidate.shape, Messages::sum);
+    if (!wanted || candidate.shape.terms > generator::kMostPlainTerms) continue;
     candidate.allowed = true;
+    if (!divides) {
+      PlainDesign design = ring_design(options.workers, c, kNuF32);
+      candidate.messages = Messages::plain;
+      candidate.tables = std::move(design.tables);
+      candidate.claim = design.claim;
+      candidate.allowed = candidate.claim.condition <= options.max_condition;
+    }
+    candidate.cost = cost_of(topology, candidate.shape, candidate.messages);
     out.push_back(std::move(candidate));
   }
 }
 
+void check_plain_size(Construction construction, const runtime::Shape& shape) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("components is {} on {} workers, but {}.", shape.components, shape.workers, why));
+  };
+  if (shape.terms > generator::kMostPlainTerms)
+    refuse(
+        fmt::format("{} kernels hold {} terms in a class, not r = c / gcd(c, N) = {}; take a multiple of {}, "
+                    "which lowers r, or differential messages, which have no such limit",
+                    runtime::name_of(construction), generator::kMostPlainTerms, shape.terms, shape.workers));
+  if (shape.components > kMostDegrees * shape.workers)
+    refuse(
+        fmt::format("{} codes end at c = {}: beyond it they multiply rounding noise past any use; take "
+                    "differential with a multiple of {}",
+                    runtime::name_of(construction), kMostDegrees * shape.workers, shape.workers));
+}
+
+// The codes of one construction to design: the one asked for, or the list that a plan is searched in.
+std::vector<int> components_of(Construction construction, const SearchOptions& options) {
+  const int n = options.workers;
+  const bool differential = construction == Construction::differential;
+  std::vector<int> list;
+  if (options.components) {
+    const int c = *options.components;
+    const bool whole = c % n == 0;
+    if (differential) {
+      if (whole && c > n) list.push_back(c);
+      return list;
+    }
+    // Where the user leaves the construction open, c <= N is the exact code's, and beyond the end of the list
+    // multiples of N are left to differential.
+    const int end = n * *(std::end(kPlainTerms) - 1);
+    const bool useful = options.construction || (c > n && (!whole || c <= end));
+    if (n % c != 0 && useful) list.push_back(c);
+    return list;
+  }
+  if (differential) {
+    for (int terms : kDifferentialTerms) list.push_back(terms * n);
+    return list;
+  }
+  if (n % 2 == 0) list.insert(list.end(), {3 * n / 2, 5 * n / 2});
+  for (int terms : kPlainTerms) list.push_back(terms * n);
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
 // A code that no drift brings within the condition limit is left out; `refusal` says why.
 void add_approximate(const Topology& topology, const SearchOptions& options, Construction construction,
-                     int terms, std::vector<Candidate>& out, std::optional<Error>& refusal) {
+                     int components, std::vector<Candidate>& out, std::optional<Error>& refusal) {
   Candidate candidate;
   candidate.construction = construction;
   candidate.messages = construction == Construction::differential ? Messages::differential : Messages::plain;
-  candidate.shape = runtime::make_shape(options.workers, terms * options.workers);
+  candidate.shape = runtime::make_shape(options.workers, components);
   options.progress(
       fmt::format("designing {} c = {}", runtime::name_of(construction), candidate.shape.components));
   Design design;
   try {
-    design = design_code(construction, options.workers, terms, options.max_condition);
+    if (candidate.messages == Messages::plain) check_plain_size(construction, candidate.shape);
+    design = design_code(construction, candidate.shape, options.max_condition);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     refusal = error;
+    return;
+  }
+  if (design.claim.total >= kUselessError) {
+    refusal =
+        Error(ErrorCode::invalid_argument,
+              fmt::format("{} with {} components on {} workers has a relative error of {:.3g} in f32, "
+                          "which is of no use; take fewer components, or differential.",
+                          runtime::name_of(construction), components, options.workers, design.claim.total));
     return;
   }
   candidate.tables = std::move(design.tables);
@@ -93,10 +171,13 @@ void check_named(const std::vector<Candidate>& candidates, const SearchOptions& 
   if (named && !approximate && options.components && options.workers > 2)
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("construction {} has no code of {} components on {} workers; choose a multiple of {} "
-                    "from {} on.",
-                    runtime::name_of(*options.construction), *options.components, options.workers,
-                    options.workers, 2 * options.workers));
+        *options.construction == Construction::differential
+            ? fmt::format("construction differential has no code of {} components on {} workers; choose a "
+                          "multiple of {} from {} on.",
+                          *options.components, options.workers, options.workers, 2 * options.workers)
+            : fmt::format("construction {} has nothing to add for {} components on {} workers, whose sum is "
+                          "exact; choose ring, or another c.",
+                          runtime::name_of(*options.construction), *options.components, options.workers));
 }
 
 }  // namespace
@@ -107,34 +188,19 @@ std::vector<Candidate> design_candidates(const Topology& topology, const SearchO
   add_exact(topology, options, candidates);
   // With two workers a ring already sends no more than 1 d, and no code sends less.
   if (options.workers > 2)
-    for (Construction construction :
-         {Construction::harmonic, Construction::optimized, Construction::differential}) {
-      if (options.construction && *options.construction != construction) continue;
-      std::vector<int> list(std::begin(kPlainTerms), std::end(kPlainTerms));
-      if (construction == Construction::differential)
-        list.assign(std::begin(kDifferentialTerms), std::end(kDifferentialTerms));
-      if (options.components) {
-        const int c = *options.components;
-        list.clear();
-        const int terms = c % options.workers == 0 ? c / options.workers : 1;
-        const bool designable = construction == Construction::differential || terms <= kMostPlainTerms;
-        if (terms > 1 && designable) list.push_back(terms);
-        if (!designable && options.construction)
-          throw Error(ErrorCode::invalid_argument,
-                      fmt::format("components is {}, but {} codes end at c = {} for {} workers: beyond it "
-                                  "they multiply rounding noise past any use; take differential.",
-                                  c, runtime::name_of(construction), kMostPlainTerms * options.workers,
-                                  options.workers));
-      }
-      for (int terms : list) add_approximate(topology, options, construction, terms, candidates, refusal);
+    for (Construction construction : {Construction::harmonic, Construction::vandermonde,
+                                      Construction::optimized, Construction::differential}) {
+      const bool asked = options.construction == construction;
+      if (options.construction ? !asked : construction == Construction::vandermonde) continue;
+      for (int components : components_of(construction, options))
+        add_approximate(topology, options, construction, components, candidates, refusal);
     }
   if (candidates.empty() && !refusal)
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format(
-            "components is {}, which this version cannot run on {} workers; choose a divisor{} of {}.",
-            *options.components, options.workers, options.workers > 2 ? " or a multiple" : "",
-            options.workers));
+        fmt::format("components is {}, for which there is no code on {} workers; choose a divisor of {}{}.",
+                    *options.components, options.workers, options.workers,
+                    options.construction ? ", or another construction" : ""));
   check_named(candidates, options, refusal);
   return candidates;
 }

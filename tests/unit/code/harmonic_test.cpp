@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "tuner/code/constructions/ring.h"
+#include "tuner/code/constructions/vandermonde.h"
 #include "tuner/code/plain/error_model.h"
 #include "tuner/code/plain/phase_system.h"
 
@@ -52,14 +53,54 @@ TEST(Harmonic, MatchesTheGoldenErrorsAndConditions) {
   }
 }
 
-TEST(Harmonic, ErrorAndConditionHaveTheSlopesOfTheDesign) {
-  for (int components : {9, 12, 16, 24, 20, 32}) {
-    const runtime::ErrorClaim wide = noiseless(harmonic_code(8, components, 2e-2));
-    const runtime::ErrorClaim close = noiseless(harmonic_code(8, components, 1e-2));
-    const int top_degree = (components + 7) / 8 - 1;
-    EXPECT_NEAR(std::log2(wide.approximation / close.approximation), 1, 0.02) << components;
-    EXPECT_NEAR(std::log2(close.condition / wide.condition), top_degree, 0.02 * top_degree) << components;
+struct Slopes {
+  double error, condition;
+};
+
+/// Least squares in log-log over five drifts, from `first` down to a quarter of it.
+Slopes slopes_of(PlainCode (*construction)(int, int, double), int workers, int components, double first) {
+  constexpr int kCount = 5;
+  Eigen::MatrixXd system(kCount, 2), logs(kCount, 2);
+  for (int i = 0; i < kCount; ++i) {
+    const double drift = first * std::pow(2.0, -0.5 * i);
+    const runtime::ErrorClaim claim = noiseless(construction(workers, components, drift));
+    system.row(i) << std::log(drift), 1;
+    logs.row(i) << std::log(claim.approximation), std::log(claim.condition);
   }
+  const Eigen::MatrixXd lines = system.householderQr().solve(logs);
+  return {lines(0, 0), lines(0, 1)};
+}
+
+TEST(Harmonic, ErrorAndConditionHaveTheSlopesOfTheDesign) {
+  for (const auto& [workers, components] :
+       {std::pair{8, 9}, {8, 12}, {8, 16}, {8, 24}, {6, 15}, {8, 20}, {8, 32}}) {
+    const int power = (components + workers - 1) / workers - 1;
+    const Slopes slopes = slopes_of(harmonic_code, workers, components, 2e-2);
+    EXPECT_NEAR(slopes.error, 1, 0.02) << workers << ", " << components;
+    EXPECT_NEAR(slopes.condition, -power, 0.02 * power) << workers << ", " << components;
+  }
+}
+
+TEST(Vandermonde, ErrorAndConditionHaveTheSlopesOfTheDesign) {
+  const struct {
+    int workers, components;
+    double spread;
+  } cases[] = {{8, 3, 1e-2}, {5, 4, 1e-2}, {8, 5, 4e-2}, {4, 7, 0.12}, {8, 12, 1e-2}, {4, 12, 1e-2}};
+  for (const auto& c : cases) {
+    const int power = runtime::make_shape(c.workers, c.components).terms - 1;
+    const Slopes slopes = slopes_of(vandermonde_code, c.workers, c.components, c.spread);
+    EXPECT_NEAR(slopes.error, 1, 0.03) << c.workers << ", " << c.components;
+    EXPECT_NEAR(slopes.condition, -power, 0.03 * power) << c.workers << ", " << c.components;
+  }
+}
+
+TEST(Vandermonde, IsTheExactSumWithOneTerm) {
+  for (int components : {1, 2, 8}) {
+    const runtime::ErrorClaim claim = noiseless(vandermonde_code(8, components, 0.5));
+    EXPECT_LT(claim.approximation, 1e-14);
+    EXPECT_NEAR(claim.condition, 1, 1e-14);
+  }
+  EXPECT_GT(noiseless(vandermonde_code(8, 3, 1e-2)).approximation, 1e-3);
 }
 
 // The error that equal gradients leave: only the sum of E over delta counts.
@@ -112,6 +153,7 @@ TEST(Harmonic, RefusesWhatIsNotACode) {
   EXPECT_THROW(top_functions(8, 9), Error);
   EXPECT_THROW(least_squares_decoder(ring_code(4, 4), -1), Error);
   EXPECT_THROW(least_squares_decoder(ring_code(1, 1), 0, true), Error);
+  for (double spread : {0.0, -0.1, 1.0, std::nan("")}) EXPECT_THROW(vandermonde_code(8, 3, spread), Error);
 }
 
 TEST(Ring, IsExactAndItsNoiseIsThatOfPartialSums) {

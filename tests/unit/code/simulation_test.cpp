@@ -31,7 +31,7 @@ TEST(Simulation, PlainHarmonicCodesMeasureWhatTheyClaim) {
     double golden;
   } cases[] = {{4, 2, 1.3e-4}, {8, 2, 1.5e-4}, {8, 3, 2.6e-3}, {8, 4, 1.09e-2}, {6, 3, 2.5e-3}};
   for (const auto& c : cases) {
-    const OptimisedCode code = best_harmonic(c.workers, c.terms, {.nu = kNuF32});
+    const OptimisedCode code = best_harmonic(c.workers, c.workers * c.terms, {.nu = kNuF32});
     const PlainDesign design = plain_design(code.code, kNuF32);
     const Measured measured = simulate(code.code.shape, design.tables, {});
     EXPECT_NEAR(measured.error / c.golden, 1, kTolerance) << c.workers << ", " << c.terms;
@@ -42,13 +42,13 @@ TEST(Simulation, PlainHarmonicCodesMeasureWhatTheyClaim) {
 }
 
 TEST(Simulation, OptimisedCodesMeasureWhatTheyClaim) {
-  for (const auto& [workers, terms, limit] :
-       {std::tuple{8, 3, 10.0}, {8, 4, 100.0}, {16, 3, 1e3}, {8, 6, 1e4}}) {
-    const OptimisedCode code = optimise_code(workers, terms, {.nu = kNuF32, .condition_limit = limit});
+  for (const auto& [workers, components, limit] :
+       {std::tuple{8, 24, 10.0}, {8, 32, 100.0}, {16, 48, 1e3}, {8, 48, 1e4}, {8, 20, 1e3}, {6, 15, 1e3}}) {
+    const OptimisedCode code = optimise_code(workers, components, {.nu = kNuF32, .condition_limit = limit});
     const PlainDesign design = plain_design(code.code, kNuF32);
     EXPECT_NEAR(design.claim.total / code.error, 1, 0.01);
     EXPECT_NEAR(simulate(code.code.shape, design.tables, {}).error / design.claim.total, 1, kTolerance)
-        << workers << ", " << terms;
+        << workers << ", " << components;
   }
 }
 

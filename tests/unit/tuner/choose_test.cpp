@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/base/error.h"
@@ -93,6 +94,90 @@ TEST(Choice, AnImpossibleBudgetGivesExactCodesAndTheReason) {
   EXPECT_THROW(
       search("ethernet-10g", {.workers = 4, .max_error = 1e-9, .construction = Construction::differential}),
       Error);
+}
+
+std::vector<Candidate> designs(int workers, std::optional<int> components,
+                               std::optional<Construction> construction = {}) {
+  SearchOptions options{.workers = workers, .construction = construction, .components = components};
+  return design_candidates(load_topology("a100-pcie"), options);
+}
+
+std::string refusal(int workers, int components, Construction construction) {
+  try {
+    designs(workers, components, construction);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Candidates, EveryComponentCountHasACode) {
+  for (int workers : {3, 8})
+    for (int components = 1; components <= 4 * workers; ++components) {
+      const auto list = designs(workers, components);
+      ASSERT_FALSE(list.empty()) << workers << ", " << components;
+      for (const Candidate& candidate : list) EXPECT_EQ(candidate.shape.components, components);
+    }
+}
+
+TEST(Candidates, PlainCodesBetweenMultiplesAreWithinTheirClaims) {
+  for (const auto& [components, construction] : {std::pair{7, Construction::harmonic},
+                                                 {12, Construction::optimized},
+                                                 {20, Construction::optimized},
+                                                 {9, Construction::harmonic},
+                                                 {12, Construction::vandermonde}}) {
+    const SearchOptions options{
+        .workers = 8, .max_error = 0.1, .construction = construction, .components = components};
+    const Topology topology = load_topology("a100-pcie");
+    const auto list = design_candidates(topology, options);
+    ASSERT_EQ(list.size(), 1u) << components;
+    EXPECT_EQ(list[0].construction, construction);
+    EXPECT_EQ(list[0].messages, Messages::plain);
+    EXPECT_TRUE(list[0].allowed);
+    if (components < 8) {
+      EXPECT_LT(list[0].claim.total, 2e-7);
+    }
+    const bool good = components < 20 && construction != Construction::vandermonde;
+    EXPECT_EQ(designs(8, components, construction)[0].allowed, good) << "within the default of 1e-3";
+    const runtime::Plan plan = build_plan(list, choose(list, topology, options), topology, options);
+    EXPECT_EQ(plan.variants[0].shape.components, components);
+    EXPECT_LE(plan.variants[0].claim.total, 0.1);
+  }
+}
+
+TEST(Candidates, DefaultSearchHoldsTheCodesBetween) {
+  const auto count = [](const std::vector<Candidate>& list, Construction construction, int components) {
+    return std::count_if(list.begin(), list.end(), [&](const Candidate& c) {
+      return c.construction == construction && c.shape.components == components;
+    });
+  };
+  const auto list = designs(6, {});
+  for (int components : {9, 15, 12, 48}) {
+    EXPECT_EQ(count(list, Construction::harmonic, components), 1) << components;
+    EXPECT_EQ(count(list, Construction::optimized, components), 1) << components;
+    EXPECT_EQ(count(list, Construction::vandermonde, components), 0);
+  }
+  for (int components = 1; components <= 6; ++components) {
+    EXPECT_EQ(count(list, Construction::ring, components), 1) << components;
+    EXPECT_EQ(count(list, Construction::harmonic, components), 0) << components;
+  }
+  EXPECT_GE(count(designs(6, {}, Construction::vandermonde), Construction::vandermonde, 9), 1);
+}
+
+TEST(Candidates, RefusesCodesByNameThatAreOfNoUse) {
+  const std::string many_terms = refusal(8, 127, Construction::harmonic);
+  EXPECT_NE(many_terms.find("r = c / gcd(c, N) = 127"), std::string::npos) << many_terms;
+  EXPECT_NE(many_terms.find("multiple of 8"), std::string::npos) << many_terms;
+  const std::string many_degrees = refusal(8, 136, Construction::optimized);
+  EXPECT_NE(many_degrees.find("end at c = 128"), std::string::npos) << many_degrees;
+  const std::string useless = refusal(8, 9, Construction::vandermonde);
+  EXPECT_NE(useless.find("relative error of 0.5"), std::string::npos) << useless;
+  const std::string beyond_double = refusal(16, 49, Construction::vandermonde);
+  EXPECT_NE(beyond_double.find("condition number"), std::string::npos) << beyond_double;
+  const std::string exact = refusal(8, 4, Construction::optimized);
+  EXPECT_NE(exact.find("exact"), std::string::npos) << exact;
+  EXPECT_THROW(designs(8, 513), Error);
 }
 
 TEST(Cost, IsTheSumOfRoundsAndBytes) {

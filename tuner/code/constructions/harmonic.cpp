@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numbers>
 #include <string>
-#include <utility>
 
 #include "runtime/base/error.h"
 
@@ -15,13 +14,8 @@ PlainCode harmonic_code(int workers, int components, double epsilon) {
                                                  std::to_string(epsilon) + "; choose a positive number.");
   PlainCode code = zero_code(runtime::make_shape(workers, components));
   const runtime::Shape& shape = code.shape;
-  const int top_degree = (shape.terms + shape.chains - 1) / shape.chains - 1;
-
-  std::vector<std::pair<int, int>> terms;  // degree, function
-  for (int degree = 0; degree < top_degree; ++degree)
-    for (int function = 0; function < shape.chains; ++function) terms.emplace_back(degree, function);
-  for (int function : top_functions(shape.chains, shape.terms - top_degree * shape.chains))
-    terms.emplace_back(top_degree, function);
+  const std::vector<HarmonicTerm> terms = harmonic_terms(shape);
+  const int top_degree = terms.back().degree;
 
   for (int visit = 1; visit <= shape.visits; ++visit) {
     const std::vector<double> drift = legendre(top_degree, visit_position(shape, visit));
@@ -33,6 +27,16 @@ PlainCode harmonic_code(int workers, int components, double epsilon) {
       }
   }
   return code;
+}
+
+std::vector<HarmonicTerm> harmonic_terms(const runtime::Shape& shape) {
+  const int top_degree = (shape.terms + shape.chains - 1) / shape.chains - 1;
+  std::vector<HarmonicTerm> terms;
+  for (int degree = 0; degree < top_degree; ++degree)
+    for (int function = 0; function < shape.chains; ++function) terms.push_back({degree, function});
+  for (int function : top_functions(shape.chains, shape.terms - top_degree * shape.chains))
+    terms.push_back({top_degree, function});
+  return terms;
 }
 
 double fourier_basis(int chains, int function, int chain) {

@@ -17,6 +17,15 @@ namespace cerar::tuner {
 /// workers < 1, components < 1 or an epsilon that is not positive.
 PlainCode harmonic_code(int workers, int components, double epsilon);
 
+/// Degree n and function a of a term.
+struct HarmonicTerm {
+  int degree;
+  int function;
+};
+
+/// The terms of the harmonic construction in their order; the last one has the top degree.
+std::vector<HarmonicTerm> harmonic_terms(const runtime::Shape& shape);
+
 /// F_function(chain): function 0 is 1; 2a-1 and 2a are sqrt(2) cos and sqrt(2) sin of 2 pi a chain / M; for
 /// even M the last one, M-1, is (-1)^chain.
 double fourier_basis(int chains, int function, int chain);

@@ -21,4 +21,8 @@ struct Decoder {
 /// negative nu and for own_exact with one worker.
 Decoder least_squares_decoder(const PlainCode& code, double nu, bool own_exact = false);
 
+/// The total relative rms error of `claim_of` with this decoder, averaged over phases 0..phases-1: the
+/// residual of the least squares, without the SVDs of a whole claim.
+double least_squares_error(const PlainCode& code, double nu, bool own_exact, int phases);
+
 }  // namespace cerar::tuner

@@ -1,6 +1,21 @@
 #include "tuner/code/plain/plain_code.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace cerar::tuner {
+namespace {
+
+/// Multiples of it add up exactly in double precision to anything that a coefficient can become: twice its
+/// largest value leaves room for the roundings of increments.
+double sum_unit(const PlainCode& code, int chain, int term) {
+  double most = 0;
+  for (int visit = 1; visit <= code.shape.visits; ++visit)
+    most = std::max(most, std::abs(code.at(chain, visit, term)));
+  return most > 0 ? std::ldexp(1.0, std::ilogb(most) - 51) : 1.0;
+}
+
+}  // namespace
 
 double PlainCode::at(int chain, int visit, int term) const {
   return visit <= 0 ? 0.0 : beta[beta_index(shape, chain, visit, term)];
@@ -19,21 +34,17 @@ PlainCode with_f32_increments(const PlainCode& code) {
   const runtime::Shape& shape = code.shape;
   PlainCode rounded = zero_code(shape);
   for (int chain = 0; chain < shape.chains; ++chain)
-    for (int visit = 1; visit <= shape.visits; ++visit)
-      for (int term = 0; term < shape.terms; ++term) {
+    for (int term = 0; term < shape.terms; ++term) {
+      const double unit = sum_unit(code, chain, term);
+      for (int visit = 1; visit <= shape.visits; ++visit) {
         // Increments are rounded one by one, not against the running sum: the offset that the first rounding
         // leaves then stays constant in time, where decoding does not amplify it.
-        const double before = rounded.at(chain, visit - shape.workers, term);
-        double increment = code.at(chain, visit, term) - code.at(chain, visit - shape.workers, term);
-        double sum = before;
-        do {  // again only where double precision cannot hold the sum exactly: drop the bits it loses
-          increment = static_cast<float>(increment);
-          sum = before + increment;
-          if (sum - before == increment) break;
-          increment = sum - before;
-        } while (true);
-        rounded.beta[beta_index(shape, chain, visit, term)] = sum;
+        const double wanted = code.at(chain, visit, term) - code.at(chain, visit - shape.workers, term);
+        const double increment = std::nearbyint(static_cast<float>(wanted) / unit) * unit;
+        rounded.beta[beta_index(shape, chain, visit, term)] =
+            rounded.at(chain, visit - shape.workers, term) + increment;
       }
+    }
   return rounded;
 }
 
