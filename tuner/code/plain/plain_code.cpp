@@ -1,5 +1,8 @@
 #include "tuner/code/plain/plain_code.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace cerar::tuner {
 
 double PlainCode::at(int chain, int visit, int term) const {
@@ -19,21 +22,22 @@ PlainCode with_f32_increments(const PlainCode& code) {
   const runtime::Shape& shape = code.shape;
   PlainCode rounded = zero_code(shape);
   for (int chain = 0; chain < shape.chains; ++chain)
-    for (int visit = 1; visit <= shape.visits; ++visit)
-      for (int term = 0; term < shape.terms; ++term) {
+    for (int term = 0; term < shape.terms; ++term) {
+      double largest = 0;
+      for (int visit = 1; visit <= shape.visits; ++visit)
+        largest = std::max(largest, std::abs(code.at(chain, visit, term)));
+      if (largest == 0) continue;
+      // Sums of multiples of this, none above twice the largest coefficient, are exact in double precision.
+      const double grid = std::ldexp(1.0, std::ilogb(largest) - 51);
+      for (int visit = 1; visit <= shape.visits; ++visit) {
         // Increments are rounded one by one, not against the running sum: the offset that the first rounding
         // leaves then stays constant in time, where decoding does not amplify it.
-        const double before = rounded.at(chain, visit - shape.workers, term);
-        double increment = code.at(chain, visit, term) - code.at(chain, visit - shape.workers, term);
-        double sum = before;
-        do {  // again only where double precision cannot hold the sum exactly: drop the bits it loses
-          increment = static_cast<float>(increment);
-          sum = before + increment;
-          if (sum - before == increment) break;
-          increment = sum - before;
-        } while (true);
-        rounded.beta[beta_index(shape, chain, visit, term)] = sum;
+        const float increment =
+            static_cast<float>(code.at(chain, visit, term) - code.at(chain, visit - shape.workers, term));
+        rounded.beta[beta_index(shape, chain, visit, term)] =
+            rounded.at(chain, visit - shape.workers, term) + grid * std::nearbyint(increment / grid);
       }
+    }
   return rounded;
 }
 
