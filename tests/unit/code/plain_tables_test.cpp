@@ -22,13 +22,8 @@ TEST(PlainCode, IsZeroBeforeTheFirstVisit) {
 }
 
 TEST(PlainCode, IncrementsBecomeExactFloats) {
-  for (const auto& [workers, components, epsilon] : {std::tuple{8, 24, 1e-2},
-                                                     {8, 64, 2e-2},
-                                                     {8, 12, 1e-7},
-                                                     {4, 32, 1e-3},
-                                                     {8, 5, 0.1},
-                                                     {4, 24, 0.05},
-                                                     {4, 24, 0.1}}) {
+  for (const auto& [workers, components, epsilon] :
+       {std::tuple{8, 24, 1e-2}, {8, 64, 2e-2}, {8, 12, 1e-7}, {4, 32, 1e-3}, {8, 5, 0.1}}) {
     const PlainCode code = harmonic_code(workers, components, epsilon);
     const PlainCode rounded = with_f32_increments(code);
     for (int j = 0; j < code.shape.chains; ++j)

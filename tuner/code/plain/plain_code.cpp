@@ -4,6 +4,18 @@
 #include <cmath>
 
 namespace cerar::tuner {
+namespace {
+
+/// Multiples of it add up exactly in double precision to anything that a coefficient can become: twice its
+/// largest value leaves room for the roundings of increments.
+double sum_unit(const PlainCode& code, int chain, int term) {
+  double most = 0;
+  for (int visit = 1; visit <= code.shape.visits; ++visit)
+    most = std::max(most, std::abs(code.at(chain, visit, term)));
+  return most > 0 ? std::ldexp(1.0, std::ilogb(most) - 51) : 1.0;
+}
+
+}  // namespace
 
 double PlainCode::at(int chain, int visit, int term) const {
   return visit <= 0 ? 0.0 : beta[beta_index(shape, chain, visit, term)];
@@ -23,19 +35,14 @@ PlainCode with_f32_increments(const PlainCode& code) {
   PlainCode rounded = zero_code(shape);
   for (int chain = 0; chain < shape.chains; ++chain)
     for (int term = 0; term < shape.terms; ++term) {
-      double largest = 0;
-      for (int visit = 1; visit <= shape.visits; ++visit)
-        largest = std::max(largest, std::abs(code.at(chain, visit, term)));
-      if (largest == 0) continue;
-      // Sums of multiples of this, none above twice the largest coefficient, are exact in double precision.
-      const double grid = std::ldexp(1.0, std::ilogb(largest) - 51);
+      const double unit = sum_unit(code, chain, term);
       for (int visit = 1; visit <= shape.visits; ++visit) {
         // Increments are rounded one by one, not against the running sum: the offset that the first rounding
         // leaves then stays constant in time, where decoding does not amplify it.
-        const float increment =
-            static_cast<float>(code.at(chain, visit, term) - code.at(chain, visit - shape.workers, term));
+        const double wanted = code.at(chain, visit, term) - code.at(chain, visit - shape.workers, term);
+        const double increment = std::nearbyint(static_cast<float>(wanted) / unit) * unit;
         rounded.beta[beta_index(shape, chain, visit, term)] =
-            rounded.at(chain, visit - shape.workers, term) + grid * std::nearbyint(increment / grid);
+            rounded.at(chain, visit - shape.workers, term) + increment;
       }
     }
   return rounded;
