@@ -54,10 +54,10 @@ std::string front_table(const Front& front) {
          point.on_common_front ? "front" : ""});
   }
   return fmt::format(
-      "{}: {}, N = {}, f32, vectors of {}\n\nWhat no code of the same construction and condition limit "
-      "betters "
-      "in error and time at once;\ntimes are predictions, relative to the {} ({:.0f} us); front: no code of "
-      "this table betters it\n{}",
+      "{}: {}, N = {}, f32, vectors of {}\n\n"
+      "What neither an exact code nor one of the same construction and condition limit betters in error and\n"
+      "time at once; times are predictions, relative to the {} ({:.0f} us); front: nothing here betters "
+      "it\n{}",
       front.topology, front.title, front.workers, bytes_text(front.bytes), front.baseline, front.baseline_us,
       table_text(rows));
 }

@@ -47,6 +47,8 @@ std::vector<double> condition_limits(double largest) {
   return limits;
 }
 
+// Exact codes, which come first, keep every limit and stand beside every construction: what they better is no
+// one's choice.
 void add_front(const std::vector<Candidate>& candidates, double condition_limit, Front& front) {
   std::vector<FrontPoint> points;
   std::vector<Objectives> objectives;
@@ -54,7 +56,10 @@ void add_front(const std::vector<Candidate>& candidates, double condition_limit,
     points.push_back({candidate, condition_limit, candidate.cost.at(static_cast<double>(front.bytes))});
     objectives.push_back(points.back().objectives());
   }
-  for (std::size_t index : non_dominated(objectives)) front.points.push_back(std::move(points[index]));
+  for (const FrontPoint& point : front.points)
+    if (point.candidate.is_exact()) objectives.push_back(point.objectives());
+  for (std::size_t index : non_dominated(objectives))
+    if (index < points.size()) front.points.push_back(std::move(points[index]));
 }
 
 void add_construction(const Topology& topology, const SearchOptions& options, Construction construction,
