@@ -4,7 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "tuner/search/candidates.h"
+
 namespace cerar::tuner {
+
+/// An answer of zeros has this error; --pareto shows everything that is better unless the user limits it.
+inline constexpr double kWorthlessError = 1;
 
 /// Command line of `cerar-tune --topology ...`, as text where a word must still be checked.
 struct TuneArguments {
@@ -20,10 +25,27 @@ struct TuneArguments {
   std::string out;                         ///< empty: plans/<topology>-n<workers>
   bool keep = false;                       ///< refuse to replace an existing plan
   bool json = false;
+  bool pareto = false;        ///< the front instead of a plan
+  std::string size = "256M";  ///< of the front's vectors
+  std::string plot;           ///< file for the front's plot; empty: none
 };
+
+/// Command line of `cerar-tune compare`.
+struct CompareArguments {
+  int workers = 8;
+  std::vector<int> components;  ///< empty: N+1, 3N/2 and 2, 3, 4, 8 N
+  bool json = false;
+};
+
+/// What the words of a search and of a front mean. Throw `invalid_argument` or `unsupported` naming the
+/// option and its value.
+SearchOptions search_options(const TuneArguments& arguments, const Topology& topology);
+void check_types(const TuneArguments& arguments);
 
 /// Each command prints its result on stdout and returns the process's exit code; errors are thrown.
 int run_tune(const TuneArguments& arguments);
+int run_pareto(const TuneArguments& arguments);
+int run_compare(const CompareArguments& arguments);
 int run_show(const std::string& plan_directory, bool json);
 /// Goes on to the next plan after one that differs or cannot be read; 1 when there was any.
 int run_check(const std::vector<std::string>& plan_directories);

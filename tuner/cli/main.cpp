@@ -27,6 +27,12 @@ void add_tune_options(CLI::App& app, cerar::tuner::TuneArguments& tune) {
   app.add_option("--out", tune.out, "plan directory (default: plans/<topology>-n<workers>)");
   app.add_flag("--keep", tune.keep, "refuse to replace an existing plan");
   app.add_flag("--json", tune.json, "print the candidates and the choice as JSON");
+  auto* pareto = app.add_flag("--pareto", tune.pareto,
+                              "instead of a plan: the codes that no other betters in error and time at once");
+  app.add_option("--size", tune.size, "size of the vectors of --pareto")
+      ->capture_default_str()
+      ->needs(pareto);
+  app.add_option("--plot", tune.plot, "draw what --pareto finds: FILE.svg or FILE.png")->needs(pareto);
 }
 
 // A result that a full disk swallowed must not look like success.
@@ -56,12 +62,24 @@ int main(int argc, char** argv) {
   std::vector<std::string> plans;
   check->add_option("plan", plans, "plan directories")->required();
 
+  cerar::tuner::CompareArguments comparison;
+  auto* compare = app.add_subcommand("compare", "the constructions beside each other, for equal c");
+  compare->add_option("--workers", comparison.workers, "ranks N")->capture_default_str();
+  compare
+      ->add_option("--components", comparison.components,
+                   "numbers of components c: 9,16,... (default: N+1, 3N/2 and 2, 3, 4, 8 N)")
+      ->delimiter(',');
+  compare->add_flag("--json", comparison.json, "as JSON");
+
   try {
     app.parse(argc, argv);
-    if (!*show && !*check && tune.topology.empty()) throw CLI::RequiredError("--topology");
-    const int code = *show    ? cerar::tuner::run_show(plan, json)
-                     : *check ? cerar::tuner::run_check(plans)
-                              : cerar::tuner::run_tune(tune);
+    if (!*show && !*check && !*compare && tune.topology.empty()) throw CLI::RequiredError("--topology");
+    if (tune.pareto && app.count("--max-error") == 0) tune.max_error = cerar::tuner::kWorthlessError;
+    const int code = *show         ? cerar::tuner::run_show(plan, json)
+                     : *check      ? cerar::tuner::run_check(plans)
+                     : *compare    ? cerar::tuner::run_compare(comparison)
+                     : tune.pareto ? cerar::tuner::run_pareto(tune)
+                                   : cerar::tuner::run_tune(tune);
     flush_output();
     return code;
   } catch (const CLI::ParseError& error) {

@@ -77,6 +77,8 @@ std::string variants_table(const runtime::Plan& plan) {
   return text;
 }
 
+}  // namespace
+
 nlohmann::json claim_json(const runtime::ErrorClaim& claim) {
   return {{"condition", claim.condition},
           {"noise_gain", claim.noise_gain},
@@ -85,8 +87,6 @@ nlohmann::json claim_json(const runtime::ErrorClaim& claim) {
           {"noise", claim.noise},
           {"total", claim.total}};
 }
-
-}  // namespace
 
 std::string tune_report(const std::vector<Candidate>& candidates, const Selection& selection,
                         const runtime::Plan& plan, const Topology& topology, const SearchOptions& options) {

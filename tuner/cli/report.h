@@ -16,6 +16,9 @@ std::string tune_report(const std::vector<Candidate>& candidates, const Selectio
 nlohmann::json tune_json(const std::vector<Candidate>& candidates, const runtime::Plan& plan,
                          const Topology& topology, const std::filesystem::path& directory);
 
+/// The figures of a claim, by name.
+nlohmann::json claim_json(const runtime::ErrorClaim& claim);
+
 /// The variants of a plan, for `cerar-tune show`.
 std::string plan_report(const runtime::Plan& plan);
 nlohmann::json plan_json(const runtime::Plan& plan);

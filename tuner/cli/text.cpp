@@ -16,6 +16,13 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{:.3g} {}", value, kUnits[unit]);
 }
 
+std::string number_text(double value) {
+  std::string text = fmt::format("{:.4g}", value);
+  const auto exponent = text.find("e+");
+  if (exponent != std::string::npos) text.erase(exponent + 1, text[exponent + 2] == '0' ? 2 : 1);
+  return text;
+}
+
 std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {

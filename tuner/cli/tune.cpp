@@ -26,6 +26,8 @@ const std::filesystem::path kPlans = "plans";
 
 [[noreturn]] void refuse(const std::string& sentence) { throw Error(ErrorCode::invalid_argument, sentence); }
 
+}  // namespace
+
 SearchOptions search_options(const TuneArguments& arguments, const Topology& topology) {
   SearchOptions options;
   options.workers = arguments.workers.value_or(topology.workers);
@@ -67,6 +69,8 @@ void check_types(const TuneArguments& arguments) {
     throw Error(ErrorCode::unsupported, fmt::format("--wire is '{}'; supported are native, {}.",
                                                     arguments.wire, runtime::known_names<runtime::Wire>()));
 }
+
+namespace {
 
 // The topology's and the user's; empty in a build without NVRTC unless the user insists.
 std::vector<std::string> architectures(const TuneArguments& arguments, const Topology& topology) {

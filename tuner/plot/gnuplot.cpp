@@ -1,0 +1,110 @@
+#include "tuner/plot/gnuplot.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/base/error.h"
+#include "runtime/base/one_line.h"
+
+namespace cerar::tuner {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, int reason) {
+  throw Error(ErrorCode::system, fmt::format("{}: {}.", what, std::strerror(reason)));
+}
+
+/// Text in memory that a child can have as a standard stream. Unlike pipes, which fill up, three of them need
+/// no care about who reads when.
+class MemoryFile {
+ public:
+  MemoryFile() : number_(::memfd_create("cerar-plot", MFD_CLOEXEC)) {
+    if (number_ < 0) fail("no memory file can be made for gnuplot", errno);
+  }
+  ~MemoryFile() { ::close(number_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  int number() const { return number_; }
+
+  void fill(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t written = ::write(number_, text.data(), text.size());
+      if (written < 0 && errno != EINTR) fail("the script for gnuplot cannot be kept", errno);
+      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    ::lseek(number_, 0, SEEK_SET);
+  }
+
+  std::string content() {
+    ::lseek(number_, 0, SEEK_SET);
+    std::string text;
+    char block[65536];
+    for (;;) {
+      const ssize_t got = ::read(number_, block, sizeof(block));
+      if (got < 0 && errno != EINTR) fail("what gnuplot wrote cannot be read", errno);
+      if (got == 0) return text;
+      if (got > 0) text.append(block, static_cast<std::size_t>(got));
+    }
+  }
+
+ private:
+  int number_;
+};
+
+/// Exit status of `gnuplot --default-settings -`, as waitpid reports it.
+int run(int in, int out, int err) {
+  posix_spawn_file_actions_t streams;
+  posix_spawn_file_actions_init(&streams);
+  posix_spawn_file_actions_adddup2(&streams, in, 0);
+  posix_spawn_file_actions_adddup2(&streams, out, 1);
+  posix_spawn_file_actions_adddup2(&streams, err, 2);
+  char program[] = "gnuplot", defaults[] = "--default-settings", standard_input[] = "-";
+  char* const words[] = {program, defaults, standard_input, nullptr};
+  pid_t child = 0;
+  const int failure = ::posix_spawnp(&child, program, &streams, nullptr, words, environ);
+  posix_spawn_file_actions_destroy(&streams);
+  if (failure == ENOENT)
+    throw Error(ErrorCode::unsupported,
+                "there is no gnuplot on PATH, which draws the plot; install the package gnuplot-nox.");
+  if (failure != 0) fail("gnuplot cannot be started", failure);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) fail("gnuplot cannot be waited for", errno);
+  return status;
+}
+
+/// Gnuplot repeats the script's line before its message; the last line that says something is the message.
+std::string last_line(std::string text) {
+  while (!text.empty() && std::strchr(" \n\r\t.", text.back()) != nullptr) text.pop_back();
+  const auto begin = text.rfind('\n');
+  text.erase(0, begin == std::string::npos ? 0 : begin + 1);
+  text.erase(0, text.find_first_not_of(" \t"));
+  return text.empty() ? "without a word" : one_line(text);
+}
+
+}  // namespace
+
+std::string draw(const std::string& script) {
+  MemoryFile in, out, err;
+  in.fill(script);
+  const int status = run(in.number(), out.number(), err.number());
+  std::string image = out.content();
+  if (WIFSIGNALED(status))
+    throw Error(ErrorCode::system,
+                fmt::format("gnuplot was ended by signal {}; try the command again.", WTERMSIG(status)));
+  if (WEXITSTATUS(status) != 0 || image.empty())
+    throw Error(ErrorCode::system,
+                fmt::format("gnuplot failed with exit code {} ({}); check that gnuplot-nox 5.4 or later is "
+                            "what PATH leads to.",
+                            WEXITSTATUS(status), last_line(err.content())));
+  return image;
+}
+
+}  // namespace cerar::tuner

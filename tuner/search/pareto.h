@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tuner/search/candidates.h"
+
+namespace cerar::tuner {
+
+/// What a front weighs; less is better in both.
+struct Objectives {
+  double error = 0;
+  double time_us = 0;
+};
+
+/// Indices, ascending, of those that nothing dominates: nothing is as good in both and better in one. Equal
+/// ones stay together.
+std::vector<std::size_t> non_dominated(const std::vector<Objectives>& all);
+
+/// Whether a limit of the condition number changes the codes of a construction.
+bool heeds_condition_limit(runtime::Construction construction);
+
+struct FrontPoint {
+  Candidate candidate;
+  double condition_limit = 0;  ///< that it was designed for; infinite for none
+  double time_us = 0;          ///< predicted
+  bool on_common_front = false;
+
+  /// The error of an exact code, the rounding that any sum has, counts as none.
+  Objectives objectives() const { return {candidate.is_exact() ? 0 : candidate.claim.total, time_us}; }
+};
+
+/// Which codes are worth a thought for vectors of one size.
+struct Front {
+  std::string topology;  ///< name
+  std::string title;     ///< of the topology
+  std::string baseline;  ///< name of what times are compared with
+  int workers = 0;
+  std::uint64_t bytes = 0;
+  double baseline_us = 0;
+  /// By construction, condition limit and c. Non-dominated among those of its construction and limit and the
+  /// exact ones; `on_common_front` marks those that nothing here dominates.
+  std::vector<FrontPoint> points;
+};
+
+/// Designs each construction under each condition limit (10, 100, 1e3, 1e4, 1e6 and `options.max_condition`,
+/// none above that), and keeps what neither an exact code nor one of the same construction and limit
+/// dominates in error and in predicted time at `bytes`. Codes that no limit changes (exact, differential) are
+/// designed once. The options mean what they mean to `design_candidates`, and codes beyond `max_error` are
+/// left out; a construction that refuses a limit has no points there. Throws `invalid_argument` for fewer
+/// than two workers, and where `design_candidates` does or the limits leave nothing of the kind asked for.
+Front pareto_front(const Topology& topology, const SearchOptions& options, std::uint64_t bytes);
+
+}  // namespace cerar::tuner
