@@ -54,8 +54,8 @@ void triad(benchmark::State& state) {
 // A whole all-reduce without a transport: the ranks take turns in one thread, piece by piece as the executor
 // does, and read a message where the neighbour wrote it. The ranks' vectors together fill the array; averages
 // keep them as they are from one iteration to the next.
-void kernels(benchmark::State& state, Construction construction, int workers, int terms) {
-  const auto directory = plan_directory(construction, workers, workers * terms);
+void kernels(benchmark::State& state, Construction construction, int workers, int components) {
+  const auto directory = plan_directory(construction, workers, components);
   const auto plan = runtime::load_plan(directory);
   const runtime::HostKernels host(plan, directory);
   runtime::Variant variant = plan.variants[0];
@@ -110,13 +110,17 @@ int main(int argc, char** argv) {
   using namespace cerar::test;
   benchmark::RegisterBenchmark("memcpy", memcpy_bytes);
   benchmark::RegisterBenchmark("triad", triad);
-  benchmark::RegisterBenchmark("sum r=1", kernels, Construction::ring, 8, 1);
-  for (int terms : {2, 4, 8})
+  benchmark::RegisterBenchmark("sum r=1", kernels, Construction::ring, 8, 8);
+  for (int terms : {2, 4, 8, 16})
     benchmark::RegisterBenchmark(fmt::format("plain r={}", terms).c_str(), kernels, Construction::harmonic, 8,
-                                 terms);
+                                 8 * terms);
+  for (int components : {12, 20, 15, 63})
+    benchmark::RegisterBenchmark(fmt::format("plain c={}", components).c_str(), kernels,
+                                 Construction::harmonic, 8, components);
+  benchmark::RegisterBenchmark("exact c=7", kernels, Construction::ring, 8, 7);
   for (int terms : {8, 32})
     benchmark::RegisterBenchmark(fmt::format("differential r={}", terms).c_str(), kernels,
-                                 Construction::differential, 8, terms);
+                                 Construction::differential, 8, 8 * terms);
   // Interleaved repetitions: a neighbour's noise hits all of them alike.
   std::vector<char*> arguments(argv, argv + argc);
   std::string defaults[] = {"--benchmark_repetitions=15", "--benchmark_enable_random_interleaving=true",

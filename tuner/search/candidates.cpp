@@ -41,14 +41,20 @@ struct Design {
 };
 
 Design design_plain(Construction construction, const runtime::Shape& shape, double max_condition) {
-  const CodeGoal goal{.nu = kNuF32, .condition_limit = max_condition};
   const auto design = construction == Construction::optimized     ? optimise_code
                       : construction == Construction::vandermonde ? best_vandermonde
                                                                   : best_harmonic;
-  const OptimisedCode best = design(shape.workers, shape.components, goal);
-  PlainDesign tables = plain_design(best.code, kNuF32);
-  return {std::move(tables.tables), tables.claim,
-          construction == Construction::optimized ? name_of(best.stop) : ""};
+  double limit = max_condition;
+  while (true) {
+    const OptimisedCode best =
+        design(shape.workers, shape.components, {.nu = kNuF32, .condition_limit = limit});
+    PlainDesign tables = plain_design(best.code, kNuF32);
+    if (tables.claim.condition <= max_condition)
+      return {std::move(tables.tables), tables.claim,
+              construction == Construction::optimized ? name_of(best.stop) : ""};
+    // The rounding of tables moved it past the limit, by about as much as it will the next time.
+    limit *= max_condition / tables.claim.condition * (1 - 1e-7);
+  }
 }
 
 Design design_code(Construction construction, const runtime::Shape& shape, double max_condition) {
@@ -156,8 +162,8 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
   candidate.claim = design.claim;
   candidate.stop_reason = std::move(design.stop_reason);
   candidate.cost = cost_of(topology, candidate.shape, candidate.messages);
-  candidate.allowed = candidate.claim.total <= options.max_error &&
-                      candidate.claim.condition <= options.max_condition * (1 + 1e-6);
+  candidate.allowed =
+      candidate.claim.total <= options.max_error && candidate.claim.condition <= options.max_condition;
   out.push_back(std::move(candidate));
 }
 
