@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/plan/names.h"
@@ -52,9 +53,14 @@ class Chooser {
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (candidates_[i].allowed && candidates_[i].is_exact() == exact &&
-          (!found || time(i, bytes) < time(*found, bytes)))
+          (!found || key(i, bytes) < key(*found, bytes)))
         found = i;
     return found;
+  }
+
+  // Of equally fast ones the more exact.
+  std::pair<double, double> key(std::size_t index, double bytes) const {
+    return {time(index, bytes), candidates_[index].claim.total};
   }
 
   bool worth_it(std::size_t index, double bytes) const {

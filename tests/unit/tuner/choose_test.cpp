@@ -86,6 +86,16 @@ TEST(Choice, TwoWorkersGainNothingAndSayWhy) {
       build_plan(result.candidates, result.selection, load_topology("a100-pcie"), {.workers = 2}));
 }
 
+TEST(Choice, OfEquallyFastCodesTakesTheMoreExact) {
+  const Topology topology = load_topology("a100-pcie");
+  const SearchOptions options{.workers = 8, .max_error = 0.1, .components = 20};
+  const auto list = design_candidates(topology, options);
+  ASSERT_EQ(list.size(), 2u);
+  const Candidate& chosen = list[choose(list, topology, options).choices.back().candidate];
+  EXPECT_EQ(chosen.construction, Construction::optimized);
+  EXPECT_LT(chosen.claim.total, list[0].claim.total);
+}
+
 TEST(Choice, AnImpossibleBudgetGivesExactCodesAndTheReason) {
   const Result result = search("ethernet-10g", {.workers = 4, .max_error = 1e-9});
   EXPECT_TRUE(result.large().is_exact());

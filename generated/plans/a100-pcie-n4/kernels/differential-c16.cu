@@ -11,6 +11,7 @@
 //             kTerms = 4,
 //             kWorkers = 4
 
+#define CERAR_TABLE_BYTES 320
 
 /// The one parameter of every kernel, passed by value; plain data with the same layout on every side.
 ///
@@ -19,16 +20,19 @@
 /// `elements` in all, followed by one more line when `tail` is set: the class's last row, padded with zeros,
 /// lives in scratch of its own so that a count that does not divide never needs a copy of the vector.
 struct cerar_visit_arguments {
-  const float* input;    ///< the rank's vector; equals `slots` in place, and may not overlap it otherwise
-  float* slots;          ///< samples and results
-  float* tail;           ///< input and slots of the padded row, or null
+  const float* input;  ///< the rank's vector; equals `slots` in place, and may not overlap it otherwise
+  float* slots;        ///< samples and results
+  float* tail;         ///< input and slots of the padded row, or null
+  float* early;        ///< [rows, padded one last][chains - 1][G] symbols that leave before the first sample;
+                       ///< null where a class has one chain
   const void* received;  ///< message of the previous rank, or null at visit 1
   void* message;         ///< outgoing message, or null at the last visit; may equal `received`
   long long elements;    ///< of the message without the padded row: rows * G
   int phase;             ///< p = (rank - class) mod N
-  int sample;            ///< number k of the sample that this visit completes
-  float divisor;         ///< 1 for a sum, N for an average
-  int vector_width;      ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
+  int sample;        ///< number k of the sample that this visit completes; before the first one -1, -2, ...
+                     ///< counting back
+  float divisor;     ///< 1 for a sum, N for an average
+  int vector_width;  ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
 };
 
 // The one shim between the kernels and the four compilers that read them: NVRTC and nvcc (GPU code), Clang
@@ -43,17 +47,28 @@ struct cerar_visit_arguments {
 #define CERAR_ANNOTATE(what)
 #endif
 
+// Tables are read by all threads at once, which constant memory is for; it holds 64 KiB.
+#if !defined(CERAR_TABLE_BYTES) || CERAR_TABLE_BYTES <= 65536
+#define CERAR_CONSTANT_TABLES 1
+#endif
+
 #if defined(__CUDACC_RTC__) || defined(__CUDACC__)  // NVRTC, nvcc
 #define CERAR_GPU 1
 #define CERAR_DEVICE __device__ __forceinline__
 #define CERAR_CONSTEXPR __device__ constexpr
 #define CERAR_PARAMETER CERAR_ANNOTATE("parameter") __device__ constexpr
+#if defined(CERAR_CONSTANT_TABLES)
+#define CERAR_TABLE CERAR_ANNOTATE("parameter") __constant__ constexpr
+#else
+#define CERAR_TABLE CERAR_PARAMETER
+#endif
 #define CERAR_KERNEL extern "C" CERAR_ANNOTATE("kernel") __global__ void
 #elif defined(__CUDA__)  // Clang in CUDA mode
 #define CERAR_GPU 1
 #define CERAR_DEVICE __attribute__((device)) inline
 #define CERAR_CONSTEXPR __attribute__((device)) constexpr
 #define CERAR_PARAMETER CERAR_ANNOTATE("parameter") __attribute__((device)) constexpr
+#define CERAR_TABLE CERAR_ANNOTATE("parameter") __attribute__((constant)) constexpr
 #define CERAR_KERNEL extern "C" CERAR_ANNOTATE("kernel") __attribute__((global)) void
 struct cerar_dim3 {
   unsigned x, y, z;
@@ -65,6 +80,7 @@ __attribute__((device)) float __fmaf_rn(float, float, float);
 #define CERAR_DEVICE static inline __attribute__((always_inline))
 #define CERAR_CONSTEXPR constexpr
 #define CERAR_PARAMETER CERAR_ANNOTATE("parameter") constexpr
+#define CERAR_TABLE CERAR_PARAMETER
 #if !defined(CERAR_KERNEL)  // a program may link kernels in as functions of its own
 #define CERAR_KERNEL extern "C" CERAR_ANNOTATE("kernel") __attribute__((visibility("default"))) void
 // Lets the loader of a host build check that both sides agree on the parameter block.
@@ -93,7 +109,13 @@ struct alignas(W * sizeof(float)) cerar_pack {
 
 template <int W>
 CERAR_DEVICE cerar_pack<W> cerar_load(const float* from) {
+#if CERAR_GPU
   return *reinterpret_cast<const cerar_pack<W>*>(from);
+#else  // vectors of hosts may start anywhere
+  cerar_pack<W> value;
+  for (int i = 0; i < W; ++i) value.at[i] = from[i];
+  return value;
+#endif
 }
 
 template <int W>
@@ -107,8 +129,10 @@ CERAR_DEVICE void cerar_store(float* to, const cerar_pack<W>& value) {
         : "memory");
     return;
   }
-#endif
   *reinterpret_cast<cerar_pack<W>*>(to) = value;
+#else
+  for (int i = 0; i < W; ++i) to[i] = value.at[i];
+#endif
 }
 
 /// Asks for the cache lines of `elements` elements that will be needed soon. Rows lie further apart than
@@ -158,6 +182,21 @@ CERAR_DEVICE void cerar_prefetch([[maybe_unused]] const float* from, [[maybe_unu
 #else
 #define CERAR_RUN(body, arguments, ...) CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__)
 #endif
+
+// The same for bodies that keep many lines at once: on the host whole lines, so that the loops over elements
+// are inside; on the GPU packs of 4 only where their registers suffice (`narrow` says that they do not).
+#if CERAR_GPU
+#define CERAR_RUN_MANY(body, arguments, narrow, ...)      \
+  do {                                                    \
+    if ((arguments).vector_width == 4 && !(narrow))       \
+      CERAR_RUN_WIDTH(body, arguments, 4, ##__VA_ARGS__); \
+    else                                                  \
+      CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__); \
+  } while (false)
+#else
+#define CERAR_RUN_MANY(body, arguments, narrow, ...) \
+  CERAR_RUN_WIDTH(body, arguments, kInterleave, ##__VA_ARGS__)
+#endif
 // One loop over both parts rather than the body twice: it halves the code, which is most of NVRTC's time.
 #define CERAR_RUN_WIDTH(body, arguments, W, ...)                                       \
   for (int cerar_part = 0; cerar_part < ((arguments).tail ? 2 : 1); ++cerar_part)      \
@@ -192,24 +231,24 @@ CERAR_PARAMETER int kInterleave = 32;
 CERAR_PARAMETER bool kOwnExact = true;
 CERAR_PARAMETER float kInverseEpsilon = 0x1.88ac14p+10f;
 /// [phase][component - first] contributions at visits t <= N and after.
-CERAR_PARAMETER float kOpen[kWorkers][3] = {
+CERAR_TABLE float kOpen[kWorkers][3] = {
     {1.0f, 0x1.f4b146p-13f, -0x1.980766p-25f},
     {1.0f, -0x1.f4b146p-13f, 0x1.c0d4fp-24f},
     {1.0f, -0x1.4dcb84p-14f, 0x1.e9a27ap-26f},
     {1.0f, 0x1.4dcb84p-14f, -0x1.7cd3b4p-26f}};
-CERAR_PARAMETER float kExtend[kWorkers][3] = {
+CERAR_TABLE float kExtend[kWorkers][3] = {
     {0x1.4dcb84p-11f, 0x1.466c52p-23f, -0x1.0a03p-35f},
     {0x1.4dcb84p-11f, -0x1.466c52p-23f, 0x1.249ce6p-34f},
     {0x1.4dcb84p-11f, -0x1.b33b18p-25f, 0x1.3f36ccp-36f},
     {0x1.4dcb84p-11f, 0x1.b33b18p-25f, -0x1.f08e22p-37f}};
 /// [phase][0: k <= r-3, 1: k = r-2][component - k - 1] correction of the stored sample k.
-CERAR_PARAMETER float kOwn[kWorkers][2][2] = {
+CERAR_TABLE float kOwn[kWorkers][2][2] = {
     {{-0x1.4dcb86p-12f, 0x1.6ab14p-24f}, {-0x1.4dcb86p-12f, 0.0f}},
     {{-0x1.4dcb82p-12f, 0x1.222766p-25f}, {-0x1.4dcb82p-12f, 0.0f}},
     {{-0x1.4dcb82p-12f, -0x1.222758p-26f}, {-0x1.4dcb82p-12f, 0.0f}},
     {{-0x1.4dcb84p-12f, -0x1.22275ep-24f}, {-0x1.4dcb84p-12f, 0.0f}}};
 /// [phase][0: k <= r-3, 1: k = r-2, 2: k = r-1][sample - k] weights of component k.
-CERAR_PARAMETER float kDecode[kWorkers][3][3] = {
+CERAR_TABLE float kDecode[kWorkers][3][3] = {
     {{0x1.fffffep-1f, 0x1.4dcb84p-14f, -0x1.06f3b2p-25f},
      {0x1.fffffep-1f, 0x1.4dcb82p-14f, 0.0f},
      {0x1.fffffep-1f, 0.0f, 0.0f}},
@@ -225,7 +264,7 @@ CERAR_PARAMETER float kDecode[kWorkers][3][3] = {
 
 /// [phase] fraction of the message added before it is rounded; sums to zero over a revolution, and 0 for the
 /// turn. Without it ranks that hold equal vectors would all round the same way, and their errors add up.
-CERAR_PARAMETER float kDither[kWorkers] = {
+CERAR_TABLE float kDither[kWorkers] = {
     0.0f, 0.0f, -0x1.555556p-25f, 0x1.555556p-25f};
 
 static_assert(kWorkers >= 2, "workers must be at least 2");
