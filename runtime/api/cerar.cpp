@@ -7,8 +7,6 @@
 
 #include "runtime/api/comm.h"
 #include "runtime/api/guard.h"
-#include "runtime/base/environment.h"
-#include "runtime/executor/host/builtin_ring.h"
 #include "runtime/executor/host/host_executor.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/transport/local/local_transport.h"
@@ -16,7 +14,6 @@
 using cerar::Error;
 using cerar::ErrorCode;
 using cerar::runtime::guard;
-using cerar::runtime::HostKernels;
 
 namespace {
 
@@ -54,27 +51,14 @@ cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan
     require(comms, "comms");
     if (ranks < 1 || ranks > 4096)
       throw Error(ErrorCode::invalid_argument, fmt::format("ranks is {} but must lie in 1..4096.", ranks));
-    if (plan && ranks != 1 && ranks != plan->plan->workers)
-      throw Error(
-          ErrorCode::invalid_plan,
-          fmt::format("the plan is for {} workers but {} ranks were asked for; run cerar-tune --workers {}.",
-                      plan->plan->workers, ranks, ranks));
-    if (timeout_ms < 0)
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("timeout_ms is {} but must not be negative.", timeout_ms));
-    const auto timeout =
-        timeout_ms > 0 ? std::chrono::milliseconds(timeout_ms) : cerar::read_environment().timeout;
-    const auto shared_plan =
-        plan ? plan->plan
-             : std::make_shared<const cerar::runtime::Plan>(cerar::runtime::builtin_ring_plan(ranks));
-    const auto kernels =
-        plan ? std::make_shared<const HostKernels>(*shared_plan, plan->directory)
-             : std::make_shared<const HostKernels>(*shared_plan, cerar::runtime::builtin_ring_kernels());
+    cerar::runtime::check_workers(plan, ranks);
+    const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
+    const auto [shared, kernels] = cerar::runtime::shared_plan(plan, ranks);
     auto transports = cerar::runtime::make_local_transports(ranks, timeout);
     std::vector<std::unique_ptr<cerarComm>> made;
     for (auto& transport : transports)
-      made.push_back(std::make_unique<cerarComm>(cerarComm{
-          shared_plan, cerar::runtime::make_host_executor(shared_plan, kernels, std::move(transport)), {}}));
+      made.push_back(std::make_unique<cerarComm>(
+          cerarComm{shared, cerar::runtime::make_host_executor(shared, kernels, std::move(transport)), {}}));
     for (int rank = 0; rank < ranks; ++rank) comms[rank] = made[rank].release();
   });
 }

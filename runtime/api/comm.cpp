@@ -4,7 +4,10 @@
 
 #include <cstdint>
 
+#include "runtime/base/environment.h"
 #include "runtime/base/error.h"
+#include "runtime/executor/host/builtin_ring.h"
+#include "runtime/executor/host/host_executor.h"
 
 namespace cerar::runtime {
 namespace {
@@ -19,6 +22,35 @@ void check_pointer(const void* pointer, const char* name) {
 }
 
 }  // namespace
+
+void check_workers(cerarPlan_t plan, int ranks) {
+  if (plan && ranks != 1 && ranks != plan->plan->workers)
+    throw Error(
+        ErrorCode::invalid_plan,
+        fmt::format("the plan is for {} workers but {} ranks were asked for; run cerar-tune --workers {}.",
+                    plan->plan->workers, ranks, ranks));
+}
+
+SharedPlan shared_plan(cerarPlan_t plan, int ranks) {
+  if (plan) return {plan->plan, std::make_shared<const HostKernels>(*plan->plan, plan->directory)};
+  const auto ring = std::make_shared<const Plan>(builtin_ring_plan(ranks));
+  return {ring, std::make_shared<const HostKernels>(*ring, builtin_ring_kernels())};
+}
+
+std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transport, cerarPlan_t plan) {
+  check_workers(plan, transport->size());
+  const auto [shared, kernels] = shared_plan(plan, transport->size());
+  require_agreement(transport->exchange(describe_call(0, 0, "", "", shared->digest)));
+  return std::make_unique<cerarComm>(
+      cerarComm{shared, make_host_executor(shared, kernels, std::move(transport)), {}});
+}
+
+std::chrono::milliseconds checked_timeout(int timeout_ms) {
+  if (timeout_ms < 0)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("timeout_ms is {} but must not be negative.", timeout_ms));
+  return timeout_ms > 0 ? std::chrono::milliseconds(timeout_ms) : read_environment().timeout;
+}
 
 Call checked_call(const void* send, void* recv, size_t count, cerarDataType_t type, cerarRedOp_t op) {
   if (type != cerarFloat32)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 
@@ -7,6 +8,7 @@
 #include "runtime/executor/executor.h"
 #include "runtime/executor/host/host_kernels.h"
 #include "runtime/plan/plan.h"
+#include "runtime/transport/transport.h"
 
 /// A loaded plan with the directory it came from.
 struct cerarPlan {
@@ -22,6 +24,28 @@ struct cerarComm {
 };
 
 namespace cerar::runtime {
+
+/// A plan and its host kernels, for the ranks of this process.
+struct SharedPlan {
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const HostKernels> kernels;
+};
+
+/// `plan`'s own, or those of the exact ring where it is null.
+SharedPlan shared_plan(cerarPlan_t plan, int ranks);
+
+/// Throws `invalid_plan` unless the plan is null, for `ranks` workers, or there is only one rank.
+void check_workers(cerarPlan_t plan, int ranks);
+
+/// Exported for sibling libraries (libcerar_mpi), not for applications: the communicator of one rank of a job
+/// whose ranks are processes. `plan` null takes the exact ring. Compares plans with the other ranks. Throws
+/// `invalid_plan` when the plan is for another number of ranks, `mismatch` when ranks have different plans,
+/// and what the transport throws.
+CERAR_API std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transport, cerarPlan_t plan);
+
+/// The limit of waits that a C caller asked for: timeout_ms, or the environment's where that is 0. Throws
+/// `invalid_argument` for a negative one.
+CERAR_API std::chrono::milliseconds checked_timeout(int timeout_ms);
 
 /// Checks what the C caller passed and turns it into a Call. Throws `invalid_argument` or `unsupported`.
 Call checked_call(const void* send, void* recv, size_t count, cerarDataType_t type, cerarRedOp_t op);

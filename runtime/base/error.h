@@ -19,7 +19,7 @@ enum class ErrorCode {
 
 /// The only exception type that crosses a layer. `what()` is one sentence that names the thing, the
 /// offending value and what to do about it.
-class Error : public std::runtime_error {
+class __attribute__((visibility("default"))) Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}
   ErrorCode code() const noexcept { return code_; }

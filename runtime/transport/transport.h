@@ -4,16 +4,27 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace cerar::runtime {
 
-/// What every rank must pass alike to one collective call.
+/// What every rank must pass alike to one collective call. Plain data, the same on every machine of a job, so
+/// that transports can send it as it is; words end with a zero.
 struct CallDescription {
+  static constexpr std::size_t kWord = 16;
   std::uint64_t operation = 0;  ///< how many calls this communicator made before
   std::uint64_t count = 0;      ///< elements
-  std::string type;             ///< "f32"
-  std::string reduction;        ///< "sum" or "average"
+  char type[kWord] = {};        ///< "f32"
+  char reduction[kWord] = {};   ///< "sum" or "average"
+  char plan[kWord] = {};        ///< beginning of the plan's digest
 };
+
+CallDescription describe_call(std::uint64_t operation, std::uint64_t count, std::string_view type,
+                              std::string_view reduction, std::string_view plan_digest);
+
+/// Throws `mismatch`, naming two ranks and both values, unless all descriptions ([rank]) are the same.
+void require_agreement(const std::vector<CallDescription>& calls);
 
 /// Messages between ring neighbours: each rank sends to rank + 1 and receives from rank - 1. A lane is a
 /// first-in, first-out stream with at most one send and one receive under way. One thread per rank uses a
@@ -26,8 +37,9 @@ class Transport {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// Called by every rank before data moves; throws `mismatch` on every rank when descriptions differ.
-  virtual void agree(const CallDescription& call) = 0;
+  /// Called by every rank before data moves: the descriptions of all ranks, [rank]. A `timeout` names the
+  /// ranks that did not come.
+  virtual std::vector<CallDescription> exchange(const CallDescription& mine) = 0;
 
   /// The buffer belongs to the transport until wait_received / wait_sent of the lane returns.
   virtual void post_receive(int lane, std::span<std::byte> buffer) = 0;

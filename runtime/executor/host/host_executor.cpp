@@ -71,13 +71,18 @@ class HostExecutor final : public Executor {
       throw Error(ErrorCode::peer_failed, fmt::format("this communicator failed before: {}", *failure_));
     CallReport report{.operation = operation_++};
     // A disagreement is found before any data moves and leaves the communicator as it was.
-    transport_->agree({.operation = report.operation,
-                       .count = call.count,
-                       .type = std::string(name_of(plan_->data_type)),
-                       .reduction = call.reduction == Reduction::average ? "average" : "sum"});
     try {
+      const auto calls = transport_->exchange(
+          describe_call(report.operation, call.count, name_of(plan_->data_type),
+                        call.reduction == Reduction::average ? "average" : "sum", plan_->digest));
+      require_agreement(calls);
       run(call, report);
       return report;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::mismatch && !report.variant) throw;
+      const Error complete(error.code(), with_context(error.what(), report));
+      fail(complete);
+      throw complete;
     } catch (const std::bad_alloc&) {
       const Error error(
           ErrorCode::system,
@@ -92,6 +97,14 @@ class HostExecutor final : public Executor {
   }
 
  private:
+  // Who failed is the transport's to say; in what, this executor's. Another rank's reason says so already.
+  std::string with_context(const std::string& sentence, const CallReport& report) const {
+    if (sentence.find("all-reduce number") != std::string::npos) return sentence;
+    return fmt::format("{}, in all-reduce number {} of plan {} ({}).",
+                       std::string_view(sentence).substr(0, sentence.find_last_not_of('.') + 1),
+                       report.operation, plan_->topology, plan_->digest.substr(0, 12));
+  }
+
   void fail(const std::exception& error) {
     failure_ = error.what();
     transport_->abort(error.what());

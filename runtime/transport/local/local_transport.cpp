@@ -54,14 +54,6 @@ struct Group {
   }
 };
 
-std::string difference(const CallDescription& a, const CallDescription& b) {
-  if (a.operation != b.operation) return fmt::format("operation numbers {} and {}", a.operation, b.operation);
-  if (a.count != b.count) return fmt::format("counts {} and {}", a.count, b.count);
-  if (a.type != b.type) return fmt::format("data types {} and {}", a.type, b.type);
-  if (a.reduction != b.reduction) return fmt::format("operations {} and {}", a.reduction, b.reduction);
-  return {};
-}
-
 class LocalTransport final : public Transport {
  public:
   LocalTransport(std::shared_ptr<Group> group, int rank) : group_(std::move(group)), rank_(rank) {}
@@ -69,7 +61,7 @@ class LocalTransport final : public Transport {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(group_->links.size()); }
 
-  void agree(const CallDescription& call) override {
+  std::vector<CallDescription> exchange(const CallDescription& call) override {
     Group& group = *group_;
     std::unique_lock lock(group.mutex);
     const auto deadline = Clock::now() + group.timeout;
@@ -86,18 +78,14 @@ class LocalTransport final : public Transport {
     if (!wait(group.changed, lock, deadline, [&] { return group.failure || group.left > 0; }))
       fail(lock, ErrorCode::timeout, missing(call));
     if (group.failure) throw Error(ErrorCode::peer_failed, *group.failure);
-    std::string mismatch;
-    for (int other = 1; other < size() && mismatch.empty(); ++other)
-      if (const auto text = difference(*group.calls[0], *group.calls[other]); !text.empty())
-        mismatch = fmt::format(
-            "ranks 0 and {} call all-reduce number {} with different {}; all ranks must pass the same.",
-            other, call.operation, text);
+    std::vector<CallDescription> calls;
+    for (const auto& entry : group.calls) calls.push_back(*entry);
     if (--group.left == 0) {
       group.arrived = 0;
       for (auto& entry : group.calls) entry.reset();
       group.changed.notify_all();
     }
-    if (!mismatch.empty()) throw Error(ErrorCode::mismatch, mismatch);
+    return calls;
   }
 
   void post_receive(int lane, std::span<std::byte> buffer) override {

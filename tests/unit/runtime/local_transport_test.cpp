@@ -44,18 +44,20 @@ TEST(LocalTransport, MessagesOfALaneArriveInOrderWhateverTheTiming) {
   });
 }
 
-TEST(LocalTransport, AgreeNamesBothValuesOnEveryRankAndGoesOn) {
+TEST(LocalTransport, DisagreementNamesBothValuesOnEveryRankAndGoesOn) {
   auto transports = make_local_transports(4, 30s);
   on_all(transports, [](Transport& transport) {
     for (std::uint64_t operation = 0; operation < 100; ++operation) {
       const std::uint64_t count = operation % 10 == 3 && transport.rank() == 2 ? 7 : 5;
-      const CallDescription call{.operation = operation, .count = count, .type = "f32", .reduction = "sum"};
+      const auto calls = transport.exchange(describe_call(operation, count, "f32", "sum", "abc"));
+      ASSERT_EQ(calls.size(), 4u);
+      EXPECT_EQ(calls[2].count, operation % 10 == 3 ? 7u : 5u);
       if (operation % 10 != 3) {
-        transport.agree(call);
+        require_agreement(calls);
         continue;
       }
       try {
-        transport.agree(call);
+        require_agreement(calls);
         ADD_FAILURE() << "no error";
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::mismatch);
@@ -71,7 +73,7 @@ TEST(LocalTransport, ASilentPeerIsNamedWithinTheTimeout) {
   on_all(transports, [](Transport& transport) {
     if (transport.rank() == 1) return;
     try {
-      transport.agree({.operation = 4, .count = 1, .type = "f32", .reduction = "sum"});
+      transport.exchange(describe_call(4, 1, "f32", "sum", "abc"));
       ADD_FAILURE() << "no error";
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("rank(s) 1"), std::string::npos) << error.what();

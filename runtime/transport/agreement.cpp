@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/base/error.h"
+#include "runtime/transport/transport.h"
+
+namespace cerar::runtime {
+namespace {
+
+void set_word(char (&word)[CallDescription::kWord], std::string_view text) {
+  std::copy_n(text.begin(), std::min(text.size(), CallDescription::kWord - 1), word);
+}
+
+std::string difference(const CallDescription& a, const CallDescription& b) {
+  if (std::string_view(a.plan) != b.plan) return fmt::format("plans {} and {}", a.plan, b.plan);
+  if (a.operation != b.operation) return fmt::format("operation numbers {} and {}", a.operation, b.operation);
+  if (a.count != b.count) return fmt::format("counts {} and {}", a.count, b.count);
+  if (std::string_view(a.type) != b.type) return fmt::format("data types {} and {}", a.type, b.type);
+  if (std::string_view(a.reduction) != b.reduction)
+    return fmt::format("operations {} and {}", a.reduction, b.reduction);
+  return {};
+}
+
+}  // namespace
+
+CallDescription describe_call(std::uint64_t operation, std::uint64_t count, std::string_view type,
+                              std::string_view reduction, std::string_view plan_digest) {
+  CallDescription call{.operation = operation, .count = count};
+  set_word(call.type, type);
+  set_word(call.reduction, reduction);
+  set_word(call.plan, plan_digest);
+  return call;
+}
+
+void require_agreement(const std::vector<CallDescription>& calls) {
+  for (std::size_t rank = 1; rank < calls.size(); ++rank)
+    if (const auto text = difference(calls[0], calls[rank]); !text.empty())
+      throw Error(
+          ErrorCode::mismatch,
+          fmt::format("ranks 0 and {} call all-reduce number {} with different {}; all ranks must pass "
+                      "the same.",
+                      rank, calls[0].operation, text));
+}
+
+}  // namespace cerar::runtime
