@@ -9,6 +9,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/yaml_reader.h"
+#include "tuner/cost/pieces.h"
 #include "tuner/topology/builtin.h"
 
 namespace cerar::tuner {
@@ -69,9 +70,12 @@ Topology parse_topology(const std::string& text, const std::string& file) {
   topology.latency_us = link.at("latency_us").number(0, kMaxMicroseconds);
   topology.bandwidth_gbs = link.at("bandwidth_gbs").number(1e-6, kMaxGigabytes);
   topology.memory_bandwidth_gbs = memory.at("bandwidth_gbs").number(1e-6, kMaxGigabytes);
-  topology.lanes = static_cast<int>(root.at("lanes").integer(1, 1024));
-  topology.message_bytes =
-      static_cast<std::uint64_t>(root.at("message_bytes").integer(64, std::int64_t{1} << 40));
+  const Pieces pieces = choose_pieces(topology.latency_us, topology.bandwidth_gbs);
+  topology.lanes = pieces.lanes;
+  topology.message_bytes = pieces.message_bytes;
+  if (const auto lanes = root.find("lanes")) topology.lanes = static_cast<int>(lanes->integer(1, 1024));
+  if (const auto bytes = root.find("message_bytes"))
+    topology.message_bytes = static_cast<std::uint64_t>(bytes->integer(64, std::int64_t{1} << 40));
   if (const auto baseline = root.find("baseline")) topology.baseline = read_baseline(*baseline);
   if (const auto architectures = root.find("architectures"))
     for (const auto& item : architectures->items()) topology.architectures.push_back(read_architecture(item));

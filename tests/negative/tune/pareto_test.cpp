@@ -53,9 +53,7 @@ const RefusedCase kCases[] = {
     {"NoError", {"--construction", "harmonic", "--max-error", "1e-9"}, {"an error of 1e-09", "allow more"}},
     {"NegativeError", {"--max-error", "-1"}, {"--max-error is -1"}},
     {"Components", {"--components", "0"}, {"--components is 0"}},
-    {"DifferentialC5",
-     {"--construction", "differential", "--components", "5"},
-     {"components is 5"}},
+    {"DifferentialC5", {"--construction", "differential", "--components", "5"}, {"components is 5"}},
     {"Type", {"--dtype", "f16"}, {"--dtype is 'f16'"}},
 };
 

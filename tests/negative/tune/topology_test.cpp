@@ -44,7 +44,7 @@ TEST(Topology, TheTextThatTheOthersAreMadeFromIsAccepted) {
 
 TEST(Topology, UnknownNameListsTheKnown) {
   expect_refused(fresh_directory("topology"), CERAR_TUNE, {"--topology", "a100-pci", "--out", "plan"},
-                 {"'a100-pci'", "a100-nvlink, a100-pcie, ethernet-10g, local"});
+                 {"'a100-pci'", "a100-nvlink, a100-pcie, ethernet-10g, ethernet-1g, local"});
 }
 
 TEST(Topology, NameWithALineBreakStaysOneLine) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "runtime/base/error.h"
+#include "tuner/cost/pieces.h"
 #include "tuner/cost/traffic.h"
 #include "tuner/search/build_plan.h"
 
@@ -200,6 +201,22 @@ TEST(Cost, IsTheSumOfRoundsAndBytes) {
   const CostLine cost = cost_of(topology, shape, Messages::differential);
   EXPECT_DOUBLE_EQ(cost.fixed_us, 70 * 3.0);
   EXPECT_NEAR(cost.at(64e6), 70 * (3.0 + 1e6 / 1e3), 20);
+}
+
+TEST(Pieces, KeepTheLinkFullWhileOneLaneWaits) {
+  for (const double latency_us : {1.0, 30.0, 500.0})
+    for (const double bandwidth_gbs : {0.0119, 1.19, 21.0}) {
+      const Pieces pieces = choose_pieces(latency_us, bandwidth_gbs);
+      const double in_flight = bandwidth_gbs * 1e3 * latency_us;
+      const double others = static_cast<double>(pieces.message_bytes) * (pieces.lanes - 1);
+      EXPECT_TRUE(others >= in_flight || pieces.message_bytes == 4194304u)
+          << latency_us << ", " << bandwidth_gbs;
+      EXPECT_GE(pieces.message_bytes, 65536u);
+      EXPECT_LE(pieces.message_bytes, 4194304u);
+    }
+  // Absent from a topology file, they are chosen; present, they are kept.
+  EXPECT_EQ(load_topology("ethernet-1g").lanes, choose_pieces(30, 0.119).lanes);
+  EXPECT_EQ(load_topology("a100-nvlink").lanes, 1);
 }
 
 TEST(Traffic, CountsWhatTheKernelsTouch) {
