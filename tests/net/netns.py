@@ -7,6 +7,7 @@ Command:  netns.py run --hosts 4 [--rate 200mbit] [--timeout S] -- PROGRAM ARGUM
           exit status is the first failing program's, 124 after the timeout, or 77 where namespaces cannot be made.
           netns.py check     0, or 77 with the reason
           netns.py sweep     removes what dead owners left behind
+          netns.py enter HOST COMMAND...   from a program on a host: a shell command on another one, in place of ssh
 
 Everything a network makes bears a name that starts with its owner's process id and start time. A guardian, a process
 with a session of its own, waits for the owner to close the network or to die, however it dies; then it kills what runs
@@ -328,6 +329,9 @@ def main():
     run.add_argument("program", nargs="+")
     commands.add_parser("check")
     commands.add_parser("sweep")
+    enter = commands.add_parser("enter")
+    enter.add_argument("host")
+    enter.add_argument("words", nargs=argparse.REMAINDER)
     guard = commands.add_parser("guard")  # for _start_guardian
     guard.add_argument("prefix")
     guard.add_argument("directory")
@@ -335,6 +339,9 @@ def main():
     try:
         if options.command == "guard":
             _guard(options.prefix, options.directory)
+        elif options.command == "enter":
+            command = enter_command(os.environ["CERAR_NET_PREFIX"], options.host, ["sh", "-c", " ".join(options.words)])
+            os.execvp(command[0], command)
         elif options.command == "run":
             return _run_on_all(options)
         else:

@@ -158,6 +158,12 @@ class Command(unittest.TestCase):
                                "done; ip -br addr show dev eth0 | grep -q {address}/"], capture_output=True, text=True)
         self.assertEqual((0, ""), (done.returncode, done.stderr))
 
+    def test_enters_another_host(self):
+        with Network(2) as network:
+            said = network.start(0, [*COMMAND, "enter", "h1", "hostname;", "ip", "-br", "addr", "show", "dev", "eth0"],
+                                 stdout=subprocess.PIPE, text=True).communicate()[0]
+        self.assertRegex(said, r"^h1\neth0.* 10\.77\.0\.2/16")
+
     def test_timeout(self):
         done = subprocess.run([*COMMAND, "run", "--hosts", "2", "--timeout", "0.5", "--", "sleep", "600"],
                               capture_output=True, text=True)
