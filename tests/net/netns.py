@@ -16,6 +16,7 @@ in the namespaces and removes them. Should the guardian be killed too, the next 
 import argparse
 import ctypes
 import itertools
+import json
 import os
 import pathlib
 import shutil
@@ -99,8 +100,9 @@ class Network:
         return int(_output("ip", "netns", "exec", self.name(host), "cat", path))
 
     def queue(self, host):
-        """What the kernel says of the host's token bucket (`tc -s qdisc`)."""
-        return _output("tc", "-n", self.name(host), "-s", "qdisc", "show", "dev", "eth0")
+        """What the kernel counted at the host's token bucket: `bytes` in frames, each with its headers, `overlimits`
+        (times that it held a packet back), `drops`, and more. Needs a rate."""
+        return json.loads(_output("tc", "-n", self.name(host), "-s", "-j", "qdisc", "show", "dev", "eth0"))[0]
 
     def set_rate(self, rate):
         self.rate = rate

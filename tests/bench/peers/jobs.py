@@ -77,7 +77,31 @@ class Jobs:
             self._greet(name)
 
     def all_reduce(self, contestant):
-        """Runs one all-reduce on every rank; returns their answers in the order of ranks."""
+        """Runs one all-reduce on every rank; returns their answers in the order of ranks, with `frame_bytes`: what went
+        over the link, headers of all frames and the two barriers included (None without a rate)."""
+        before = self._frame_bytes()
+        answers = self._ask(contestant)
+        for answer, then, now in zip(answers, before, self._frame_bytes()):
+            answer["frame_bytes"] = None if now is None else now - then
+        return answers
+
+    def finish(self):
+        """Hangs up, which ends the workers, and waits for them."""
+        for line in self._lines.values():
+            line.close()
+        for job, programs in self._programs.items():
+            for program in programs:
+                try:
+                    status = program.wait(self.timeout)
+                except subprocess.TimeoutExpired:
+                    raise Failure(f"{job}: a worker does not end") from None
+                if status != 0:
+                    raise Failure(f"{job}: a worker ended with {status}")
+
+    def _frame_bytes(self):
+        return [self.network.queue(rank)["bytes"] if self.network.rate else None for rank in range(self.network.hosts)]
+
+    def _ask(self, contestant):
         job = self.job_of[contestant]
         lines = [self._lines[job, rank] for rank in range(self.network.hosts)]
         for line in lines:

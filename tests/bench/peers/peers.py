@@ -6,8 +6,8 @@
 Contestants: Gloo's AllreduceRing, AllreduceRingChunked, AllreduceBcube and AllreduceHalvingDoubling; MPI_Allreduce of
 Open MPI by default, as ring, as segmented ring and as Rabenseifner; CERAR's exact ring and its plans over its Gloo
 transport. One process per host, f32, sums, in place, one warm-up each. A time is that of the slowest rank. sent/d is
-what eth0 counted per byte of the vector, mean over ranks (a packet that the link cuts into frames counts its headers
-once). `theory` is (1 + (N-2)/c) d, at 95.6 % of the rate. The error is the largest of any rank, relative rms against
+what eth0 counted per byte of the vector, mean over ranks; a packet that is yet to be cut into frames counts its headers
+once. frames/d is what the link carried, headers of all frames included. `theory` is (1 + (N-2)/c) d, at 95.6 % of the rate. The error is the largest of any rank, relative rms against
 the sum in double. --plans takes c32 for a plan of 32 components, designed here for these links, or plan directories.
 """
 import argparse
@@ -85,11 +85,13 @@ def measure(network, options):
         processors.append(one.percent())
         print(f"# repetition {repetition + 1}: processors {processors[-1]['busy']:.0f} % busy, "
               f"{processors[-1]['steal']:.1f} % steal", flush=True)
+    processors_of_all = whole.percent()
+    runner.finish()
     rows, best = report.summarise(samples, options.workers, size,
                                   netns.bits_per_second(options.rate) if options.rate else None)
     return {"workers": options.workers, "rate": options.rate, "size_bytes": size, "repetitions": options.repetitions,
             "congestion": network.congestion, "rows": rows, "best_peer": best, "left_out": runner.left_out,
-            "processors_percent": whole.percent(), "processors_percent_of_repetitions": processors}
+            "processors_percent": processors_of_all, "processors_percent_of_repetitions": processors}
 
 
 def plan_directory(network, options, plan):
