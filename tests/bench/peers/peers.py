@@ -71,7 +71,8 @@ def measure(network, options):
     plans.update(("cerar-" + pathlib.Path(plan).name, plan_directory(network, options, plan)) for plan in options.plans)
     runner.start_gloo(plans)
     runner.start_open_mpi(parse_size(options.mpi_segment))
-    contestants = [name for name in runner.job_of if options.only is None or re.fullmatch(options.only, name)]
+    order = [name for name in runner.job_of if name not in plans] + [name for name in plans if name in runner.job_of]
+    contestants = [name for name in order if options.only is None or re.fullmatch(options.only, name)]
     print(f"# {options.workers} workers, links of {options.rate or 'unlimited rate'}, {size} bytes of f32, "
           f"{options.repetitions} repetitions, TCP {network.congestion}", flush=True)
     for name in contestants:
@@ -132,7 +133,7 @@ def parse_arguments():
     parser.add_argument("--plans", default="", type=lambda text: [plan for plan in text.split(",") if plan])
     parser.add_argument("--only", metavar="REGEX", help="only the contestants whose whole name matches")
     parser.add_argument("--congestion", help="TCP congestion control, for all (default: cubic where permitted, else reno)")
-    parser.add_argument("--mpi-segment", default="64K", help="segments of Open MPI's segmented ring")
+    parser.add_argument("--mpi-segment", default="1M", help="segments of Open MPI's segmented ring (1M is its own choice)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds that one all-reduce may take")
     parser.add_argument("--build", default=ROOT / "build" / "ci" / "bin", help="where the workers were built")
     parser.add_argument("--json", metavar="FILE")

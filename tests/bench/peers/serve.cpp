@@ -59,7 +59,10 @@ void serve(const WorkerOptions& options, int rank, std::vector<float>& data,
   const Inputs inputs(options.directory, rank, options.count);
   Control control(options.control);
   nlohmann::json hello = {{"job", options.job}, {"rank", rank}, {"contestants", nlohmann::json::object()}};
-  for (const auto& contestant : contestants) hello["contestants"][contestant.name] = contestant.left_out;
+  for (const auto& contestant : contestants)
+    hello["contestants"][contestant.name] = contestant.all_reduce         ? ""
+                                            : contestant.left_out.empty() ? "no reason given"
+                                                                          : contestant.left_out;
   control.write_line(hello.dump());
   for (std::string name; control.read_line(name);) {
     const auto found = std::find_if(contestants.begin(), contestants.end(),

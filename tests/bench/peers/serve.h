@@ -25,9 +25,9 @@ void add_options(CLI::App& app, WorkerOptions& options);
 /// One all-reduce to measure.
 struct Contestant {
   std::string name;
-  std::function<void()> all_reduce;                ///< sums `data` of `serve` over the ranks, in place
+  std::function<void()> all_reduce;  ///< sums `serve`'s `data` over ranks in place; may be empty
   std::function<void(cerarCallInfo_t&)> describe;  ///< what a CERAR call did; empty for the others
-  std::string left_out;                            ///< why it cannot run; empty when it can
+  std::string left_out;                            ///< then, why it cannot run
 };
 
 /// Runs what the orchestrator asks for until it hangs up. At every request all ranks meet in `barrier`, time
