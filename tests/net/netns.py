@@ -9,9 +9,7 @@ Command:  netns.py run --hosts 4 [--rate 200mbit] [--timeout S] -- PROGRAM ARGUM
           netns.py sweep     removes what dead owners left behind
           netns.py enter HOST COMMAND...   from a program on a host: a shell command on another one, in place of ssh
 
-Everything a network makes bears a name that starts with its owner's process id and start time. A guardian, a process
-with a session of its own, waits for the owner to close the network or to die, however it dies; then it kills what runs
-in the namespaces and removes them. Should the guardian be killed too, the next network sweeps.
+Nothing stays behind, however the owner of a network ends: guardian.py.
 """
 import argparse
 import ctypes
@@ -26,10 +24,9 @@ import sys
 import tempfile
 import time
 
+from guardian import CONFIGURATION, PREFIX, remove, start_guardian, start_time, sweep
+
 SKIP = 77  # for SKIP_RETURN_CODE of CTest
-PREFIX = "cerar-net-"
-NAMESPACES = pathlib.Path("/run/netns")
-CONFIGURATION = pathlib.Path("/etc/netns")  # `ip netns exec` lays NAME/hosts over /etc/hosts
 MTU = 1500
 
 # Up to which rate: burst of the token bucket and the largest packet that TCP may hand to it. Larger packets than the
@@ -63,7 +60,7 @@ class Network:
         self.switch = self.prefix + "sw"
         self.congestion = congestion
         self._programs = []
-        self._guardian, self._gone = _start_guardian(self.prefix, self.directory)
+        self._guardian, self._gone = start_guardian(self.prefix, self.directory)
         try:
             self.directory.mkdir()
             self._build()
@@ -184,34 +181,6 @@ def check():
         raise Unavailable(f"this machine permits no namespaces, or has no veth, bridge or tbf: {probe.stderr.strip()}")
 
 
-def sweep():
-    """Removes what networks left whose owner and guardian are both gone."""
-    found = [path.name for place in (NAMESPACES, CONFIGURATION, pathlib.Path(tempfile.gettempdir()))
-             if place.is_dir() for path in place.glob(PREFIX + "*")]
-    for owner in {tuple(name[len(PREFIX):].split("-")[:3]) for name in found}:
-        if len(owner) == 3 and owner[0].isdigit() and start_time(int(owner[0])) != owner[1]:
-            prefix = PREFIX + "-".join(owner)
-            remove(prefix + "-", pathlib.Path(tempfile.gettempdir()) / prefix)
-
-
-def remove(prefix, directory):
-    """Kills what runs in the namespaces of a network and removes all of it. What is gone already is no error."""
-    for attempt in range(100):
-        names = _namespaces(prefix)
-        for name in names:
-            pids = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True).stdout.split()
-            for pid in pids:
-                _kill(int(pid))
-            if not pids:
-                subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL)
-        if not names and attempt > 0:
-            break
-        time.sleep(0.02)  # for the dying, and for an `ip netns add` of the owner that was still under way
-    for path in CONFIGURATION.glob(prefix + "*") if CONFIGURATION.is_dir() else []:
-        shutil.rmtree(path, ignore_errors=True)
-    shutil.rmtree(directory, ignore_errors=True)
-
-
 def bits_per_second(rate):
     for unit, factor in UNITS.items():
         if rate.endswith(unit):
@@ -222,56 +191,14 @@ def bits_per_second(rate):
     raise ValueError(f"{rate} is no rate; write a number with kbit, mbit or gbit, like 200mbit")
 
 
-def start_time(pid):
-    """When a process started, in ticks since the machine did; None when there is none. A zombie counts as none."""
-    try:
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else fields[19]
-
-
 def enter_command(prefix, host, arguments):
     return ["ip", "netns", "exec", prefix + host, "unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', host,
             *map(str, arguments)]
 
 
-def _start_guardian(prefix, directory):
-    """Returns a pipe whose closing, by hand or by death, tells the guardian to clean up, and one that it closes then."""
-    read, guardian = os.pipe()
-    gone, write = os.pipe()
-    # Forked twice: a test driver that kills the tree of a test must not find the guardian in it.
-    subprocess.run([sys.executable, __file__, "guard", prefix, directory], stdin=read, stdout=write,
-                   stderr=subprocess.DEVNULL, cwd="/", check=True)
-    os.close(read)
-    os.close(write)
-    return guardian, gone
-
-
-def _guard(prefix, directory):
-    if os.fork():
-        os._exit(0)
-    os.setsid()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    os.read(0, 1)
-    remove(prefix, pathlib.Path(directory))
-
-
 def _die_with_parent():
     PR_SET_PDEATHSIG = 1
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _kill(pid):
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
-def _namespaces(prefix):
-    return [path.name for path in NAMESPACES.glob(prefix + "*")] if NAMESPACES.is_dir() else []
 
 
 def _run(*command, text=None):
@@ -334,14 +261,9 @@ def main():
     enter = commands.add_parser("enter")
     enter.add_argument("host")
     enter.add_argument("words", nargs=argparse.REMAINDER)
-    guard = commands.add_parser("guard")  # for _start_guardian
-    guard.add_argument("prefix")
-    guard.add_argument("directory")
     options = parser.parse_args()
     try:
-        if options.command == "guard":
-            _guard(options.prefix, options.directory)
-        elif options.command == "enter":
+        if options.command == "enter":
             command = enter_command(os.environ["CERAR_NET_PREFIX"], options.host, ["sh", "-c", " ".join(options.words)])
             os.execvp(command[0], command)
         elif options.command == "run":

@@ -10,6 +10,7 @@ import time
 import unittest
 import unittest.mock
 
+import guardian
 import netns
 from netns import Network
 
@@ -20,7 +21,7 @@ COMMAND = [sys.executable, str(HERE / "netns.py")]
 
 def left_behind(prefix):
     """What is still there of a network: namespaces, configuration, the directory, processes."""
-    names = [str(path) for place in (netns.NAMESPACES, netns.CONFIGURATION, pathlib.Path(tempfile.gettempdir()))
+    names = [str(path) for place in (guardian.NAMESPACES, guardian.CONFIGURATION, pathlib.Path(tempfile.gettempdir()))
              if place.is_dir() for path in place.glob(prefix.rstrip("-") + "*")]
     return names + programs(prefix)
 
@@ -59,7 +60,7 @@ def transfer(network, senders, receiver, count):
 class Harness(unittest.TestCase):
     def test_comes_and_goes(self):
         with Network(3) as network:
-            self.assertEqual(4, len([p for p in netns.NAMESPACES.iterdir() if p.name.startswith(network.prefix)]))
+            self.assertEqual(4, len([p for p in guardian.NAMESPACES.iterdir() if p.name.startswith(network.prefix)]))
             self.assertEqual(100000, transfer(network, [2], 0, 100000))
             said = network.start(1, ["hostname"], stdout=subprocess.PIPE, text=True).communicate()[0]
             self.assertEqual("h1\n", said)
@@ -137,10 +138,10 @@ class Cleanup(unittest.TestCase):
 
     def test_next_network_cleans_up(self):
         guardians = [path.parent.name for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
-                     if f"guard\0{self.prefix}\0".encode() in read_or_nothing(path)]
+                     if f"guardian.py\0{self.prefix}\0".encode() in read_or_nothing(path)]
         self.assertEqual(1, len(guardians))
         os.kill(int(guardians[0]), signal.SIGKILL)
-        wait_until(lambda: netns.start_time(guardians[0]) is None, "the guardian is dead")
+        wait_until(lambda: guardian.start_time(guardians[0]) is None, "the guardian is dead")
         self.kill_owner()
         self.assertNotEqual([], left_behind(self.prefix))
         with Network(1):
