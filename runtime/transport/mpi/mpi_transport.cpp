@@ -33,6 +33,11 @@ struct Lane {
 struct Exchange {
   explicit Exchange(int size) : receives(size, MPI_REQUEST_NULL), sends(size, MPI_REQUEST_NULL) {}
 
+  bool active() const {
+    const auto is_active = [](MPI_Request request) { return request != MPI_REQUEST_NULL; };
+    return std::ranges::any_of(receives, is_active) || std::ranges::any_of(sends, is_active);
+  }
+
   bool done() { return complete(receives) && complete(sends); }
 
   static bool complete(std::vector<MPI_Request>& requests) {
@@ -67,7 +72,7 @@ class MpiTransport final : public Transport {
       const auto turn = mpi_turn();
       MPI_Comm_free(&comm_);
     }
-    if (failure_) static_cast<void>(exchange_.release());  // MPI may still write there
+    if (exchange_->active()) static_cast<void>(exchange_.release());
   }
 
   int rank() const override { return rank_; }
@@ -134,6 +139,12 @@ class MpiTransport final : public Transport {
     if (at.send == MPI_REQUEST_NULL) return;
     MPI_Status status;
     wait([&] { return test(at.send, status); }, [&] { return std::vector{next()}; }, "to take a message");
+  }
+
+  bool holds_buffers() const noexcept override {
+    return std::ranges::any_of(lanes_, [](const Lane& lane) {
+      return lane.receive != MPI_REQUEST_NULL || lane.send != MPI_REQUEST_NULL;
+    });
   }
 
   void abort(const std::string& reason) noexcept override {
@@ -227,17 +238,20 @@ class MpiTransport final : public Transport {
     }
   }
 
-  // Receives that met no message end at once. What a peer is in the middle of ends when it goes on, and it
-  // does when it learns the reason.
+  // Receives that met no message end at once, and what a peer is in the middle of ends when it goes on. What
+  // is left then are messages that nobody will take, and peers that stand still.
   void take_buffers_back() {
-    for (Lane& lane : lanes_)
-      for (MPI_Request* request : {&lane.receive, &lane.send})
-        if (*request != MPI_REQUEST_NULL) mpi_call("MPI_Cancel", MPI_Cancel, request);
-    const auto deadline = Clock::now() + std::min<Clock::duration>(timeout_, std::chrono::seconds(1));
-    Pause pause;
-    for (Lane& lane : lanes_)
-      for (MPI_Request* request : {&lane.receive, &lane.send})
-        for (MPI_Status status; !test(*request, status) && Clock::now() < deadline;) pause();
+    std::vector<MPI_Request*> requests;
+    for (Lane& lane : lanes_) requests.insert(requests.end(), {&lane.receive, &lane.send});
+    for (MPI_Request& request : exchange_->receives) requests.push_back(&request);
+    std::erase_if(requests, [](const MPI_Request* request) { return *request == MPI_REQUEST_NULL; });
+    for (MPI_Request* request : requests) mpi_call("MPI_Cancel", MPI_Cancel, request);
+    const auto deadline = Clock::now() + std::min<Clock::duration>(timeout_ / 8, std::chrono::seconds(1));
+    for (Pause pause; !requests.empty() && Clock::now() < deadline; pause())
+      std::erase_if(requests, [](MPI_Request* request) {
+        MPI_Status status;
+        return test(*request, status);
+      });
   }
 
   MPI_Comm comm_;

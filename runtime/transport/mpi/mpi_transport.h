@@ -20,9 +20,10 @@ namespace cerar::runtime {
 /// up
 ///   first names the rank that is missing, not one that waits itself; ranks that wait for a waiting one give
 ///   it half of `timeout` more.
-/// * abort() cancels what is under way. A large message whose receiver stands still in the middle of it
-/// cannot
-///   be cancelled in MPI: abort() waits for it for at most a second, then leaves its buffer to MPI.
+/// * abort() cancels what is under way. MPI cannot cancel a message that is half across, nor need it cancel
+/// one
+///   that was sent; abort() waits for those for an eighth of `timeout`, a second at most. See
+///   holds_buffers().
 /// * MPI knows no wait with a limit: waiting is looking, yielding and sleeping (pause.h). Progress is made
 /// only
 ///   inside these functions and other calls of MPI.
