@@ -38,7 +38,11 @@ struct Exchange {
     return std::ranges::any_of(receives, is_active) || std::ranges::any_of(sends, is_active);
   }
 
-  bool done() { return complete(receives) && complete(sends); }
+  // Both are looked at each time: what is finished must not count as missing.
+  bool done() {
+    const bool received = complete(receives), sent = complete(sends);
+    return received && sent;
+  }
 
   static bool complete(std::vector<MPI_Request>& requests) {
     int count = 0;

@@ -18,14 +18,15 @@ class Pause {
       return;
     }
     std::this_thread::sleep_for(step_);
-    step_ = std::min(2 * step_, kLongest);
+    slept_ += step_;
+    step_ = std::min(2 * step_, slept_ < kPatience ? kLongest : kLongestAfterwards);
   }
 
  private:
   static constexpr int kYields = 20;
-  static constexpr std::chrono::microseconds kLongest{50};
+  static constexpr std::chrono::microseconds kLongest{50}, kLongestAfterwards{1000}, kPatience{50000};
   int yields_ = 0;
-  std::chrono::microseconds step_{1};
+  std::chrono::microseconds step_{1}, slept_{0};
 };
 
 }  // namespace cerar::runtime
