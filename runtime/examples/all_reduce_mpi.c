@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   float* vector = malloc(count * sizeof(float));
   double* sum = malloc(count * sizeof(double));
   if (!vector || !sum) return fail(rank);
-  for (size_t i = 0; i < count; ++i) sum[i] = vector[i] = sinf((float)i * 0.37f + (float)(rank * rank));
+  for (size_t i = 0; i < count; ++i) sum[i] = vector[i] = sinf((float)i * (0.37f + 0.11f * (float)rank));
   if (cerarAllReduce(vector, vector, count, cerarFloat32, cerarSum, comm, NULL) != cerarSuccess)
     return fail(rank);
   MPI_Allreduce(MPI_IN_PLACE, sum, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
