@@ -38,11 +38,19 @@ SharedPlan shared_plan(cerarPlan_t plan, int ranks) {
 }
 
 std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transport, cerarPlan_t plan) {
-  check_workers(plan, transport->size());
-  const auto [shared, kernels] = shared_plan(plan, transport->size());
-  require_agreement(transport->exchange(describe_call(0, 0, "", "", shared->digest)));
-  return std::make_unique<cerarComm>(
-      cerarComm{shared, make_host_executor(shared, kernels, std::move(transport)), {}});
+  SharedPlan shared;
+  try {
+    check_workers(plan, transport->size());
+    shared = shared_plan(plan, transport->size());
+    require_agreement(transport->exchange(describe_call(0, 0, "", "", shared.plan->digest)));
+  } catch (const Error& error) {
+    // All ranks see a mismatch; of anything else they hear from here, and need not wait.
+    if (error.code() != ErrorCode::mismatch)
+      transport->abort(fmt::format("rank {} gave up joining: {}", transport->rank(), error.what()));
+    throw;
+  }
+  auto executor = make_host_executor(shared.plan, shared.kernels, std::move(transport));
+  return std::make_unique<cerarComm>(cerarComm{shared.plan, std::move(executor), {}});
 }
 
 std::chrono::milliseconds checked_timeout(int timeout_ms) {

@@ -48,8 +48,12 @@ class Transport {
   virtual void wait_sent(int lane) = 0;
 
   /// Makes every waiting and later call of all ranks fail with `reason`, and takes this rank's buffers back:
-  /// once it returns, nothing touches them. The first reason counts.
+  /// once it returns, nothing touches them unless holds_buffers() says so. The first reason counts.
   virtual void abort(const std::string& reason) noexcept = 0;
+
+  /// After an abort: some buffer could not be taken back, and may be read or written at any time. They must
+  /// then stay allocated for good.
+  virtual bool holds_buffers() const noexcept { return false; }
 };
 
 }  // namespace cerar::runtime
