@@ -9,6 +9,7 @@
 #include "runtime/api/guard.h"
 #include "runtime/executor/host/host_executor.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/transport/gloo/gloo_transport.h"
 #include "runtime/transport/local/local_transport.h"
 
 using cerar::Error;
@@ -60,6 +61,22 @@ cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan
       made.push_back(std::make_unique<cerarComm>(
           cerarComm{shared, cerar::runtime::make_host_executor(shared, kernels, std::move(transport)), {}}));
     for (int rank = 0; rank < ranks; ++rank) comms[rank] = made[rank].release();
+  });
+}
+
+cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPlan_t plan, const char* store,
+                                const char* interface_name, int timeout_ms) {
+  return guard([&] {
+    require(comm, "comm");
+    require(store, "store");
+    *comm = nullptr;
+    auto transport =
+        cerar::runtime::make_gloo_transport({.rank = rank,
+                                             .ranks = ranks,
+                                             .store = store,
+                                             .interface_name = interface_name ? interface_name : "",
+                                             .timeout = cerar::runtime::checked_timeout(timeout_ms)});
+    *comm = cerar::runtime::join_comm(std::move(transport), plan).release();
   });
 }
 

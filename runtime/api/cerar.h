@@ -47,6 +47,20 @@ CERAR_API cerarResult_t cerarPlanWorkers(cerarPlan_t plan, int* workers);
  * which needs none. timeout_ms limits every wait for a peer; 0 takes the environment variable CERAR_TIMEOUT
  * (seconds), or 30 s without it. */
 CERAR_API cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan, int timeout_ms);
+
+/* The communicator of one rank of a job whose `ranks` ranks are processes, on one machine or many, connected
+ * with TCP by Gloo. All ranks name the same store, where they find each other: "file:DIRECTORY", which all
+ * see, or "tcp:HOST:PORT", served by rank 0 while the communicator is made, to be used in a trusted network.
+ * interface_name: the network interface (or an address of this host) that the others can reach; NULL takes
+ * the one that reaches HOST; with a directory, loopback if all ranks are on one machine, else the address of
+ * this host's name. Plan and timeout as for cerarCommInitLocal. Communicators that are made at the same time
+ * need stores of their own. Returns cerarTimeout naming the ranks that did not come, cerarMismatch when ranks
+ * have different plans, and cerarUnsupported from a library built without Gloo. After an error of an
+ * all-reduce, destroy the communicator and make a new one, with the ranks that are left. */
+CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPlan_t plan,
+                                          const char* store, const char* interface_name, int timeout_ms);
+
+/* Tells the other ranks, where they are processes, and waits until they have received what was sent. */
 CERAR_API cerarResult_t cerarCommDestroy(cerarComm_t comm);
 
 /* Sums (or averages) `count` elements of `type` over all ranks. send == recv works in place; any other

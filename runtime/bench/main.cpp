@@ -2,11 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
 #include "runtime/base/one_line.h"
+#include "runtime/bench/job_rank.h"
 #include "runtime/bench/measure.h"
 #include "runtime/bench/size_text.h"
 
@@ -26,6 +29,18 @@ struct Arguments {
   int iterations = 5, warmups = 1;
   std::string op = "sum", input = "normal";
   bool json = false;
+  int rank = 0, size = 0;  // of a job of processes
+  std::string store, interface_name;
+};
+
+/// The ranks that are measured, wherever they run.
+struct Contest {
+  int ranks = 0;
+  bool prints = true;
+  std::string where;
+  std::function<Errors(const MeasureOptions&)> errors;
+  std::function<double(const MeasureOptions&, int warmups, int iterations)> time_us, ring_time_us;
+  cerarComm_t comm = nullptr;  // one that ran the calls measured
 };
 
 struct Half {  // out of place or in place
@@ -34,11 +49,11 @@ struct Half {  // out of place or in place
   cerarCallInfo_t info{};
 };
 
-Half measure_half(const LocalRanks& ranks, MeasureOptions options, const Arguments& arguments) {
+Half measure_half(const Contest& contest, const MeasureOptions& options, const Arguments& arguments) {
   Half half;
-  half.errors = measure_errors(ranks, options);
-  half.time_us = measure_time_us(ranks, options, arguments.warmups, arguments.iterations);
-  require_success(cerarCommLastCall(ranks.comm(0), &half.info));
+  half.errors = contest.errors(options);
+  half.time_us = contest.time_us(options, arguments.warmups, arguments.iterations);
+  require_success(cerarCommLastCall(contest.comm, &half.info));
   return half;
 }
 
@@ -50,6 +65,58 @@ int plan_workers(const std::string& directory) {
   cerarPlanFree(plan);
   require_success(result);
   return workers;
+}
+
+Contest local_contest(const Arguments& arguments) {
+  const int workers = plan_workers(arguments.plan);
+  const auto ranks = std::make_shared<LocalRanks>(arguments.plan, workers);
+  const auto ring = std::make_shared<LocalRanks>("", workers);
+  return {
+      .ranks = workers,
+      .where = "local (threads of this process)",
+      .errors = [ranks](const MeasureOptions& options) { return measure_errors(*ranks, options); },
+      .time_us = [ranks](const auto& options, int warmups,
+                         int iterations) { return measure_time_us(*ranks, options, warmups, iterations); },
+      .ring_time_us = [ring](const auto& options, int warmups,
+                             int iterations) { return measure_time_us(*ring, options, warmups, iterations); },
+      .comm = ranks->comm(0)};
+}
+
+Contest job_contest(const std::string& where, std::shared_ptr<JobRank> rank) {
+  return {.ranks = rank->size(),
+          .prints = rank->rank() == 0,
+          .where = where,
+          .errors = [rank](const MeasureOptions& options) { return measure_errors(*rank, options); },
+          .time_us =
+              [rank](const auto& options, int warmups, int iterations) {
+                return measure_time_us(*rank, rank->comm(), options, warmups, iterations);
+              },
+          .ring_time_us =
+              [rank](const auto& options, int warmups, int iterations) {
+                return measure_time_us(*rank, rank->ring(), options, warmups, iterations);
+              },
+          .comm = rank->comm()};
+}
+
+Contest gloo_contest(const Arguments& arguments) {
+  if (arguments.store.empty() || arguments.size == 0)
+    throw cerar::Error(cerar::ErrorCode::invalid_argument,
+                       "--transport gloo needs --rank, --size and --store, in one process per rank.");
+  const char* interface_name = arguments.interface_name.empty() ? nullptr : arguments.interface_name.c_str();
+  return job_contest("gloo (one process per rank)",
+                     std::make_shared<JobRank>(arguments.rank, arguments.size, arguments.plan,
+                                               [&](cerarComm_t* comm, cerarPlan_t plan) {
+                                                 return cerarCommInitGloo(
+                                                     comm, arguments.rank, arguments.size, plan,
+                                                     arguments.store.c_str(), interface_name, 0);
+                                               }));
+}
+
+Contest make_contest(const Arguments& arguments) {
+  if (arguments.transport == "local") return local_contest(arguments);
+  if (arguments.transport == "gloo") return gloo_contest(arguments);
+  throw cerar::Error(cerar::ErrorCode::unsupported,
+                     fmt::format("--transport is '{}'; known are local, gloo.", arguments.transport));
 }
 
 nlohmann::json half_json(const Half& half, double bytes, int ranks) {
@@ -78,8 +145,8 @@ void print_row(const nlohmann::json& row) {
   std::fflush(stdout);
 }
 
-void print_heading(int ranks) {
-  fmt::print("# {} ranks, transport local (threads of this process)\n", ranks);
+void print_heading(const Contest& contest) {
+  fmt::print("# {} ranks, transport {}\n", contest.ranks, contest.where);
   fmt::print("# {:>10} {:>12} {:>5} {:>7} {:<20} {:^33} {:^33} {:>9} {:>9} {:>12} {:>7} {:>10}\n", "", "", "",
              "", "", "out of place", "in place", "", "", "", "", "plain ring");
   fmt::print("# {:>10} {:>12} {:>5} {:>7} {:<20}", "size", "count", "type", "redop", "variant");
@@ -99,27 +166,23 @@ Input input_of(const std::string& name) {
 }
 
 int run(const Arguments& arguments) {
-  if (arguments.transport != "local")
-    throw cerar::Error(cerar::ErrorCode::unsupported,
-                       fmt::format("--transport is '{}'; this build has: local.", arguments.transport));
   if (arguments.op != "sum" && arguments.op != "average")
     throw cerar::Error(cerar::ErrorCode::unsupported,
                        fmt::format("--op is '{}'; known are sum, average.", arguments.op));
   const Input input = input_of(arguments.input);
   const auto sizes = sizes_between(arguments.begin, arguments.end, arguments.factor);
-  const int workers = plan_workers(arguments.plan);
-  const LocalRanks ranks(arguments.plan, workers), ring("", workers);
+  const Contest contest = make_contest(arguments);
   nlohmann::json rows = nlohmann::json::array();
-  if (!arguments.json) print_heading(workers);
+  if (contest.prints && !arguments.json) print_heading(contest);
   bool good = true;
   for (const std::uint64_t size : sizes) {
     MeasureOptions options{.count = static_cast<std::size_t>(size / sizeof(float)),
                            .input = input,
                            .op = arguments.op == "average" ? cerarAverage : cerarSum};
-    const Half apart = measure_half(ranks, options, arguments);
+    const Half apart = measure_half(contest, options, arguments);
     options.in_place = true;
-    const Half place = measure_half(ranks, options, arguments);
-    const double ring_us = measure_time_us(ring, options, arguments.warmups, arguments.iterations);
+    const Half place = measure_half(contest, options, arguments);
+    const double ring_us = contest.ring_time_us(options, arguments.warmups, arguments.iterations);
     const auto bytes = static_cast<double>(options.count * sizeof(float));
     nlohmann::json row = {{"size", options.count * sizeof(float)},
                           {"count", options.count},
@@ -132,15 +195,17 @@ int run(const Arguments& arguments) {
                           {"messages", place.info.messages},
                           {"scratch_bytes", place.info.scratch_bytes},
                           {"claimed_error", place.info.claimed_error},
-                          {"out_of_place", half_json(apart, bytes, workers)},
-                          {"in_place", half_json(place, bytes, workers)},
+                          {"out_of_place", half_json(apart, bytes, contest.ranks)},
+                          {"in_place", half_json(place, bytes, contest.ranks)},
                           {"ring_time_us", ring_us}};
     good = good && apart.errors.wrong == 0 && place.errors.wrong == 0;
-    if (!arguments.json) print_row(row);
+    if (contest.prints && !arguments.json) print_row(row);
     rows.push_back(std::move(row));
   }
-  if (arguments.json)
-    fmt::print("{}\n", nlohmann::json{{"ranks", workers}, {"transport", "local"}, {"rows", rows}}.dump(2));
+  if (contest.prints && arguments.json)
+    fmt::print(
+        "{}\n",
+        nlohmann::json{{"ranks", contest.ranks}, {"transport", arguments.transport}, {"rows", rows}}.dump(2));
   if (!good) throw cerar::Error(cerar::ErrorCode::internal, "some results are wrong: see the column #wrong.");
   return 0;
 }
@@ -152,8 +217,13 @@ int main(int argc, char** argv) {
                "cerar-bench"};
   Arguments arguments;
   app.add_option("--plan", arguments.plan, "plan directory made by cerar-tune")->required();
-  app.add_option("--transport", arguments.transport, "local: ranks are threads of this process")
+  app.add_option("--transport", arguments.transport,
+                 "local: ranks are threads of this process; gloo: this process is one rank")
       ->capture_default_str();
+  app.add_option("--rank", arguments.rank, "this process's rank, from 0 (gloo)");
+  app.add_option("--size", arguments.size, "number of ranks (gloo)");
+  app.add_option("--store", arguments.store, "where ranks meet: file:DIRECTORY or tcp:HOST:PORT (gloo)");
+  app.add_option("--interface", arguments.interface_name, "network interface or address to use (gloo)");
   app.add_option("-b,--minbytes", arguments.begin, "smallest size, with K, M or G")->capture_default_str();
   app.add_option("-e,--maxbytes", arguments.end, "largest size")->capture_default_str();
   app.add_option("-f,--stepfactor", arguments.factor, "factor between sizes")->capture_default_str();

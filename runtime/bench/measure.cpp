@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <bit>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <numbers>
+
+#include "runtime/bench/error_sums.h"
 
 namespace cerar::runtime {
 namespace {
@@ -36,10 +36,7 @@ Buffers make_buffers(const LocalRanks& ranks, const MeasureOptions& options) {
   Buffers buffers;
   for (int rank = 0; rank < ranks.size(); ++rank) {
     buffers.inputs.push_back(make_input(options.input, rank, options.count));
-    if (options.in_place)
-      buffers.outputs.push_back(buffers.inputs.back());
-    else  // a result that was never written must not look right
-      buffers.outputs.emplace_back(options.count, std::numeric_limits<float>::quiet_NaN());
+    buffers.outputs.push_back(make_output(options, buffers.inputs.back()));
   }
   return buffers;
 }
@@ -81,24 +78,15 @@ Errors measure_errors(const LocalRanks& ranks, const MeasureOptions& options) {
   if (options.count == 0) return errors;
   cerarCallInfo_t info;
   require_success(cerarCommLastCall(ranks.comm(0), &info));
-  double exact_square = 0;
-  for (double x : exact) exact_square += x * x;
-  const double scale = std::sqrt(exact_square / static_cast<double>(options.count));
-  // Exact codes still round each of their N - 1 additions.
-  const double limit = scale * (info.claimed_error > 0 ? 20 * info.claimed_error : 0x1p-22 * ranks.size());
+  const double exact_square = sum_of_squares(exact);
+  const double limit = wrong_limit(exact_square, options.count, info.claimed_error, ranks.size());
   double all_square = 0, between_square = 0;
   for (const auto& output : buffers.outputs) {
-    double square = 0;
-    for (std::size_t i = 0; i < options.count; ++i) {
-      const double difference = output[i] - exact[i];
-      square += difference * difference;
-      if (!(std::abs(difference) <= limit)) ++errors.wrong;
-      if (std::bit_cast<std::uint32_t>(output[i]) !=
-          std::bit_cast<std::uint32_t>(static_cast<float>(exact[i])))
-        ++errors.not_equal;
-    }
-    all_square += square;
-    errors.worst_rank = std::max(errors.worst_rank, std::sqrt(square / exact_square));
+    const ErrorSums sums = compare(output, exact, limit);
+    all_square += sums.square;
+    errors.wrong += sums.wrong;
+    errors.not_equal += sums.not_equal;
+    errors.worst_rank = std::max(errors.worst_rank, std::sqrt(sums.square / exact_square));
   }
   const auto rank_count = static_cast<double>(ranks.size());
   for (std::size_t i = 0; i < options.count; ++i) {

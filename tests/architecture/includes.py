@@ -12,6 +12,8 @@ ALLOWED = {
 }
 # Within the tuner: the mathematics knows no kernels.
 DESIGN = {"tuner/code", "tuner/optimise"}
+# Libraries that one place of the runtime knows.
+ONLY = {"gloo/": "runtime/transport/gloo/", "httplib": "runtime/transport/store/tcp_store.cpp"}
 FOREIGN = {"runtime": ("clang/", "llvm/", "lld/", "nlopt", "Eigen/", "nvrtc", "cuda")}
 
 root = pathlib.Path(sys.argv[1])
@@ -35,6 +37,9 @@ for layer, allowed in ALLOWED.items():
                 faults.append(f"{name} includes {target}: write the path from the root")
             if any(name.startswith(d) for d in DESIGN) and top == "generator":
                 faults.append(f"{name} includes {target}, but the mathematics knows no kernels")
+            for library, place in ONLY.items():
+                if quote == "<" and target.startswith(library) and not name.startswith(place):
+                    faults.append(f"{name} includes <{target}>, which only {place} may")
             if quote == "<" and any(target.startswith(f) for f in FOREIGN.get(layer, ())):
                 faults.append(f"{name} includes <{target}>, which {layer} must not need")
 if files < 50:

@@ -16,12 +16,6 @@
 #include "runtime/bench/rank_threads.h"
 #include "tests/bench/peers/serve.h"
 
-// Weak, so that the benchmark of the peers links before the library has its Gloo transport; once it has, this
-// declaration goes.
-extern "C" cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPlan_t plan,
-                                           const char* store, const char* interface_name, int timeout_ms)
-    __attribute__((weak));
-
 // bench_peers_gloo: one rank of the contestants that talk over Gloo: its own all-reduces, and CERAR's exact
 // ring and plans over CERAR's Gloo transport. Gloo's algorithms have a context of their own; communicators
 // make theirs.
@@ -65,7 +59,6 @@ Contestant gloo_contestant(const char* name, const std::shared_ptr<gloo::Context
 
 std::shared_ptr<cerarComm> connect_cerar(const Arguments& arguments, const std::string& name,
                                          const std::string& plan_directory) {
-  if (!cerarCommInitGloo) throw std::runtime_error("this build has no Gloo transport");
   const std::string path = arguments.directory + "/store-of-" + name;
   std::filesystem::create_directories(path);
   cerarPlan_t plan = nullptr;

@@ -1,0 +1,297 @@
+#include "runtime/transport/gloo/gloo_transport.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <type_traits>
+
+#include "runtime/base/error.h"
+#include "runtime/base/signals.h"
+#include "runtime/transport/gloo/mesh.h"
+#include "runtime/transport/gloo/news.h"
+#include "runtime/transport/gloo/patience.h"
+#include "runtime/transport/gloo/slots.h"
+#include "runtime/transport/local/local_transport.h"
+
+namespace cerar::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using Buffer = Patience::Buffer;
+using Clock = Patience::Clock;
+using End = Patience::End;
+using Side = Patience::Side;
+
+// For what is said while everything else has failed already; a rank that runs answers at once.
+constexpr std::chrono::milliseconds kAnswerLimit = 250ms;
+constexpr std::chrono::milliseconds kLeaveLimit = 5s;
+
+// One direction of a lane: at most one message under way. Making a buffer costs 0.1 us, so each message gets
+// its own.
+struct Stream {
+  std::unique_ptr<Buffer> buffer;
+};
+
+// The descriptions of one peer's calls: a receive is posted ahead of the peer's next call.
+struct Caller {
+  CallDescription theirs;
+  std::unique_ptr<Buffer> sends, receives;
+  bool posted = false;
+};
+
+class GlooTransport final : public Transport {
+ public:
+  GlooTransport(std::shared_ptr<gloo::Context> context, std::chrono::milliseconds timeout)
+      : context_(std::move(context)), timeout_(timeout), patience_(std::make_unique<Patience>(timeout)) {
+    callers_.resize(static_cast<std::size_t>(size()));
+    for (const int other : others()) {
+      auto& caller = callers_[static_cast<std::size_t>(other)];
+      caller.sends = context_->createUnboundBuffer(&mine_, sizeof(mine_));
+      caller.receives = context_->createUnboundBuffer(&caller.theirs, sizeof(caller.theirs));
+    }
+    news_ = std::make_unique<News>(*context_, *patience_,
+                                   [patience = patience_.get()] { patience->interrupt(); });
+  }
+
+  ~GlooTransport() override {
+    if (context_) close(News::Kind::leaves, "", std::min(timeout_, kLeaveLimit));
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  std::vector<CallDescription> exchange(const CallDescription& mine) override {
+    require_working();
+    const auto deadline = Clock::now() + timeout_;
+    mine_ = mine;
+    for (const int other : others()) post(other, [&] { post_call(other); });
+    std::vector<CallDescription> calls(callers_.size());
+    calls[static_cast<std::size_t>(rank())] = mine;
+    std::vector<int> missing;
+    for (const int other : others()) {
+      auto& caller = callers_[static_cast<std::size_t>(other)];
+      // What has come by now is there at once; a moment's wait is for the thread that keeps deadlines.
+      const auto limit = missing.empty() ? deadline : Clock::now() + 5ms;
+      const End end = guarded(other, [&] { return patience_->wait(*caller.receives, Side::receive, limit); });
+      if (end == End::interrupted) throw_reason();
+      if (end == End::expired) {
+        missing.push_back(other);
+        continue;
+      }
+      caller.posted = false;
+      calls[static_cast<std::size_t>(other)] = caller.theirs;
+    }
+    if (!missing.empty()) throw Error(ErrorCode::timeout, did_not_call(mine, missing));
+    for (const int other : others())
+      finish(*callers_[static_cast<std::size_t>(other)].sends, Side::send, other);
+    post_ahead();
+    return calls;
+  }
+
+  void post_receive(int lane, std::span<std::byte> buffer) override {
+    require_working();
+    auto& stream = receiving_[lane];
+    stream.buffer = context_->createUnboundBuffer(buffer.data(), buffer.size());
+    post(previous(), [&] { stream.buffer->recv(previous(), static_cast<std::uint64_t>(lane)); });
+  }
+
+  void wait_received(int lane) override { finish(receiving_[lane], Side::receive, previous()); }
+
+  void post_send(int lane, std::span<const std::byte> message) override {
+    require_working();
+    auto& stream = sending_[lane];
+    // Gloo has one kind of buffer; of one that is sent it only reads.
+    stream.buffer = context_->createUnboundBuffer(const_cast<std::byte*>(message.data()), message.size());
+    post(next(), [&] { stream.buffer->send(next(), static_cast<std::uint64_t>(lane)); });
+  }
+
+  void wait_sent(int lane) override { finish(sending_[lane], Side::send, next()); }
+
+  void abort(const std::string& reason) noexcept override {
+    if (!context_) return;
+    try {
+      failure_ = reason;
+      close(News::Kind::gives_up, reason, kAnswerLimit);
+    } catch (const std::exception&) {
+      disconnect();  // without memory to tell, closing has to say it
+    }
+  }
+
+ private:
+  int previous() const { return (rank() + size() - 1) % size(); }
+  int next() const { return (rank() + 1) % size(); }
+
+  const std::vector<int>& others() {
+    if (others_.empty())
+      for (int other = 0; other < size(); ++other)
+        if (other != rank()) others_.push_back(other);
+    return others_;
+  }
+
+  void post_call(int other) {
+    auto& caller = callers_[static_cast<std::size_t>(other)];
+    if (!caller.posted) caller.receives->recv(other, kExchangeSlot);
+    caller.posted = true;
+    caller.sends->send(other, kExchangeSlot);
+  }
+
+  // What goes wrong here concerns the next call, which finds it again.
+  void post_ahead() {
+    const PipeSignalSwallowed no_signal;
+    for (const int other : others()) {
+      auto& caller = callers_[static_cast<std::size_t>(other)];
+      try {
+        caller.receives->recv(other, kExchangeSlot);
+        caller.posted = true;
+      } catch (const std::exception&) {
+      }
+    }
+  }
+
+  void require_working() {
+    if (!context_)
+      throw Error(ErrorCode::peer_failed, failure_.empty() ? "the communicator failed." : failure_);
+    if (news_->reason()) throw_reason();
+  }
+
+  [[noreturn]] void throw_reason() {
+    throw Error(ErrorCode::peer_failed, news_->reason().value_or("the communicator failed."));
+  }
+
+  template <typename Post>
+  void post(int peer, Post post) {
+    const PipeSignalSwallowed no_signal;
+    guarded(peer, post);
+  }
+
+  // Runs what talks to `peer`; an exception of Gloo means that the connection is lost.
+  template <typename Body>
+  std::invoke_result_t<Body> guarded(int peer, Body body) {
+    try {
+      return body();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      if (news_->reason()) throw_reason();
+      if (news_->left(peer))
+        throw Error(ErrorCode::peer_failed,
+                    fmt::format("rank {} has left the communicator that rank {} still uses.", peer, rank()));
+      throw Error(
+          ErrorCode::peer_failed,
+          fmt::format("rank {} lost its connection to rank {}, which ended or cannot be reached ({}).",
+                      rank(), peer, plain(error.what())));
+    }
+  }
+
+  // Gloo's texts begin with the place in its source.
+  static std::string plain(const std::string& text) {
+    const auto end = text.find("] ");
+    return text.starts_with('[') && end != std::string::npos ? text.substr(end + 2) : text;
+  }
+
+  void finish(Stream& stream, Side side, int peer) {
+    if (!stream.buffer) return require_working();
+    finish(*stream.buffer, side, peer);
+    stream.buffer.reset();
+  }
+
+  void finish(Buffer& buffer, Side side, int peer) {
+    require_working();
+    const End end = guarded(peer, [&] { return patience_->wait(buffer, side, Clock::now() + timeout_); });
+    if (end == End::interrupted) throw_reason();
+    if (end == End::expired) give_up(side, peer);
+  }
+
+  // The peer may itself wait for another, which it will name: only one that does not answer is to blame.
+  [[noreturn]] void give_up(Side side, int peer) {
+    silent_ = news_->tell({peer}, News::Kind::asks, "", Clock::now() + kAnswerLimit);
+    if (silent_.empty() && other_reason_within(2 * kAnswerLimit)) throw_reason();
+    const std::string state = silent_.empty() ? "it answers, but is late" : "it does not answer";
+    throw Error(ErrorCode::timeout,
+                side == Side::send ? fmt::format("rank {} waited {} ms for rank {} to take a message ({}).",
+                                                 rank(), timeout_.count(), peer, state)
+                                   : fmt::format("rank {} waited {} ms for a message of rank {} ({}).",
+                                                 rank(), timeout_.count(), peer, state));
+  }
+
+  bool other_reason_within(std::chrono::milliseconds limit) {
+    // A wait for what nobody sends, which news interrupts.
+    char nothing = 0;
+    const auto never = context_->createUnboundBuffer(&nothing, 1);
+    patience_->wait(*never, Side::receive, Clock::now() + limit);
+    return news_->reason().has_value();
+  }
+
+  std::string did_not_call(const CallDescription& mine, const std::vector<int>& missing) const {
+    std::string ranks;
+    for (const int other : missing) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", other);
+    if (mine.type[0] == 0)
+      return fmt::format("plans were not compared within {} ms by rank(s) {}.", timeout_.count(), ranks);
+    return fmt::format("all-reduce number {} was not called within {} ms by rank(s) {}.", mine.operation,
+                       timeout_.count(), ranks);
+  }
+
+  void close(News::Kind kind, const std::string& text, std::chrono::milliseconds limit) {
+    std::vector<int> told;
+    for (const int other : others())
+      if (!news_->left(other)) told.push_back(other);
+    // Last those that are silent, for whom nobody needs to wait.
+    const auto is_silent = [&](int other) {
+      return std::find(silent_.begin(), silent_.end(), other) != silent_.end();
+    };
+    std::erase_if(told, is_silent);
+    news_->tell(told, kind, text, Clock::now() + limit);
+    news_->tell(silent_, kind, text, Clock::now());
+    disconnect();
+  }
+
+  // The order matters: threads end before the buffers that they use, buffers before the connections.
+  void disconnect() noexcept {
+    news_.reset();
+    receiving_.clear();
+    sending_.clear();
+    callers_.clear();
+    patience_.reset();
+    context_.reset();
+  }
+
+  std::shared_ptr<gloo::Context> context_;  // none once it failed
+  const int rank_ = context_->rank, size_ = context_->size;
+  const std::chrono::milliseconds timeout_;
+  std::string failure_;
+  std::vector<int> others_, silent_;
+  CallDescription mine_;
+  std::vector<Caller> callers_;                // [rank]
+  std::map<int, Stream> receiving_, sending_;  // [lane]
+  std::unique_ptr<Patience> patience_;
+  std::unique_ptr<News> news_;
+};
+
+void check(const GlooOptions& options) {
+  if (options.ranks < 1 || options.ranks > 4096)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("ranks is {} but must lie in 1..4096.", options.ranks));
+  if (options.rank < 0 || options.rank >= options.ranks)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("rank is {} but must lie in 0..{}.", options.rank, options.ranks - 1));
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_gloo_transport(const GlooOptions& options) {
+  check(options);
+  if (options.ranks == 1) return std::move(make_local_transports(1, options.timeout).front());
+  const auto store = open_store(options.store, options.rank);
+  const Meeting meeting = meet(*store, options.rank, options.ranks, options.timeout);
+  Connection connection = connect_mesh(options, *store, meeting);
+  auto transport = std::make_unique<GlooTransport>(connection.context, options.timeout);
+  // Once every rank has come this far, none needs the store.
+  transport->exchange({});
+  connection.clean_up();
+  clean_up(*store, options.rank);
+  return transport;
+}
+
+}  // namespace cerar::runtime

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <gloo/transport/unbound_buffer.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace cerar::runtime {
+
+/// Waits with a deadline. Gloo's own time-out closes all connections of a context before anyone could be told
+/// why; so Gloo waits without one, and a thread here, asleep but for deadlines that pass, calls a wait off.
+/// One thread waits at a time; any may interrupt.
+class Patience {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Buffer = gloo::transport::UnboundBuffer;
+  enum class End { done, expired, interrupted };
+  enum class Side { send, receive };
+
+  /// `usual`: how far ahead deadlines mostly lie; nearer ones are kept too, at the price of waking the
+  /// thread.
+  explicit Patience(std::chrono::milliseconds usual);
+  ~Patience();
+  Patience(const Patience&) = delete;
+  Patience& operator=(const Patience&) = delete;
+
+  /// Until an operation of the buffer is complete. Throws Gloo's exception where the connection is lost.
+  End wait(Buffer& buffer, Side side, Clock::time_point deadline);
+  /// The same, whatever `interrupt` was called.
+  End wait_uninterrupted(Buffer& buffer, Side side, Clock::time_point deadline);
+
+  /// Ends this and every later `wait`.
+  void interrupt();
+
+ private:
+  End wait(Buffer& buffer, Side side, Clock::time_point deadline, bool heeds_interrupt);
+  void call_off();
+  void keep_deadlines();
+
+  const std::chrono::milliseconds usual_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  Buffer* waiting_ = nullptr;
+  Side side_ = Side::receive;
+  bool heeds_interrupt_ = false, expired_ = false, interrupted_ = false, stopping_ = false;
+  Clock::time_point deadline_, next_look_;
+  std::thread thread_;
+};
+
+}  // namespace cerar::runtime
