@@ -28,7 +28,7 @@ std::string checked_call(const Comm& comm, std::size_t count, float value, doubl
 }
 
 TEST(JobCalls, TenThousandSmallOnesInARow) {
-  const std::string plan = job_plan("ring", kRanks, kRanks), store = fresh_store();
+  const std::string plan = job_plan("ring", kRanks, 1), store = fresh_store();
   Job job(
       kRanks,
       [&](int rank) {

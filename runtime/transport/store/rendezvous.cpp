@@ -169,14 +169,15 @@ Meeting attend(Store& store, int rank, int ranks, std::chrono::milliseconds time
     return roster->state != kGathering;
   });
   if (roster && roster->state == kGo) return {roster->id, on_one_machine(*roster)};
-  const std::string sentence = roster && roster->state == kFailed
-                                   ? roster->sentence
-                                   : did_not_come(store,
-                                                  roster ? not_acknowledged(store, *roster, 1)
-                                                         : missing_without_roster(store, rank, ranks),
-                                                  timeout);
-  clean_up(store, rank);
-  throw Error(ErrorCode::timeout, sentence);
+  if (roster && roster->state == kFailed) {
+    clean_up(store, rank);
+    throw Error(ErrorCode::timeout, roster->sentence);
+  }
+  // What this rank wrote stays, so that others that still wait do not blame it; a later job is not disturbed.
+  throw Error(ErrorCode::timeout, did_not_come(store,
+                                               roster ? not_acknowledged(store, *roster, 1)
+                                                      : missing_without_roster(store, rank, ranks),
+                                               timeout));
 }
 
 }  // namespace
