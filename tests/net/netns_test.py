@@ -126,7 +126,8 @@ class Cleanup(unittest.TestCase):
         self.prefix, directory = self.owner.stdout.readline().split()
         self.assertTrue(pathlib.Path(directory).is_dir())
         wait_until(lambda: programs(self.prefix), "the owner's program runs")
-        self.assertGreaterEqual(len(left_behind(self.prefix)), 3 + 2 + 1 + 1)
+        # A program appears a moment after the shell that becomes it.
+        wait_until(lambda: len(left_behind(self.prefix)) >= 3 + 2 + 1 + 1, "everything of the owner is there")
 
     def kill_owner(self):
         self.owner.kill()

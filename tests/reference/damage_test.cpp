@@ -98,7 +98,7 @@ TEST_P(Damage, RemovedAndUnknownKeysAreNamed) {
     const char *from, *to;
     std::vector<std::string> words;
   } kCases[] = {{"workers: 8\n", "", {"lacks the key workers"}},
-                {"    lanes: 8\n", "", {"variants[0]", "lacks the key lanes"}},
+                {"    lanes: 4\n", "", {"variants[0]", "lacks the key lanes"}},
                 {", noise: 0,", ",", {"variants[0].errors", "lacks the key noise"}},
                 {"    extend:\n", "    extent:\n", {"key extent is not known", "extend"}},
                 {"    wire: f32\n", "    wire: f32\n    colour: red\n", {"key colour is not known"}}};
