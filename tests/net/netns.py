@@ -174,11 +174,11 @@ def check():
     missing = [tool for tool in ("ip", "tc", "unshare", "hostname") if not shutil.which(tool)]
     if missing:
         raise Unavailable(f"{', '.join(missing)} not found; install iproute2, util-linux and hostname")
-    probe = subprocess.run(["unshare", "--net", "sh", "-c", "ip link add d0 type veth peer name d1 && "
+    probe = subprocess.run(["unshare", "--net", "--mount", "sh", "-c", "ip link add d0 type veth peer name d1 && "
                             "ip link add b0 type bridge && tc qdisc add dev d0 root tbf rate 1mbit burst 8k limit 8k"],
                            capture_output=True, text=True)
     if probe.returncode != 0:
-        raise Unavailable(f"this machine permits no namespaces, or has no veth, bridge or tbf: {probe.stderr.strip()}")
+        raise Unavailable(f"this machine permits no namespaces or mounts, or has no veth, bridge or tbf: {probe.stderr.strip()}")
 
 
 def bits_per_second(rate):
