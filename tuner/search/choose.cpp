@@ -164,7 +164,7 @@ void check_limits(const std::vector<Candidate>& candidates, const SearchOptions&
   const Candidate* nearest = nullptr;
   for (const auto& candidate : candidates) {
     if (candidate.allowed && (!candidate.is_exact() || options.components)) return;
-    if (!candidate.is_exact() && (!nearest || candidate.claim.total < nearest->claim.total))
+    if (!candidate.allowed && (!nearest || candidate.claim.total < nearest->claim.total))
       nearest = &candidate;
   }
   if (!named || !nearest) return;
