@@ -53,21 +53,24 @@ class Axes {
     for (const FrontPoint& point : front.points) {
       left_ = std::min(left_, ratio(point));
       right_ = std::max(right_, ratio(point));
-      if (point.candidate.claim.total == 0) continue;
-      least = std::min(least, point.candidate.claim.total);
-      most = std::max(most, point.candidate.claim.total);
+      const double error = point.objectives().error;
+      if (error == 0) continue;
+      least = std::min(least, error);
+      most = std::max(most, error);
     }
     const double margin = std::max(0.05 * (right_ - left_), 0.005);
     left_ -= margin;
     right_ += margin;
     lowest_decade_ = static_cast<int>(std::floor(std::log10(least)));
-    highest_decade_ = std::max(lowest_decade_ + 1, static_cast<int>(std::ceil(std::log10(most))));
+    highest_decade_ = most > 0 ? std::max(lowest_decade_ + 1, static_cast<int>(std::ceil(std::log10(most))))
+                               : lowest_decade_ + 1;
   }
 
   double ratio(const FrontPoint& point) const { return point.time_us / baseline_us_; }
   /// The exact ones stand on the bottom edge.
   double height(const FrontPoint& point) const {
-    return point.candidate.claim.total == 0 ? bottom() : point.candidate.claim.total;
+    const double error = point.objectives().error;
+    return error == 0 ? bottom() : error;
   }
   double left() const { return left_; }
   double right() const { return right_; }
@@ -109,7 +112,7 @@ Curve curve_of(const Front& front, Construction construction) {
   std::set<std::pair<double, double>> seen;
   for (const FrontPoint& point : front.points)
     if (point.candidate.construction == construction &&
-        seen.insert({point.time_us, point.candidate.claim.total}).second) {
+        seen.insert({point.time_us, point.objectives().error}).second) {
       points.push_back(&point);
       objectives.push_back(point.objectives());
     }

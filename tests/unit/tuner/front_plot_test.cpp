@@ -78,5 +78,19 @@ TEST(Script, HoldsTheDataOfEachConstruction) {
   EXPECT_NE(script, front_script(front_of("title"), ImageFormat::svg));
 }
 
+TEST(Script, ExactCodesStandOnTheBottomEdgeWhateverTheirRounding) {
+  // A code that mixes components claims the rounding of its sums; that is no error of the code.
+  Front front = front_of("title");
+  const std::string before = front_script(front, ImageFormat::svg);
+  front.points[0].candidate.shape = runtime::make_shape(4, 3);
+  front.points[0].candidate.claim.total = 1e-7;
+  std::string after = front_script(front, ImageFormat::svg);
+  after.replace(after.find("'c=3'"), 5, "'c=4'");
+  EXPECT_EQ(after, before);
+  front.points.pop_back();  // nothing but exact codes: the axis still has a decade
+  const std::string alone = front_script(front, ImageFormat::svg);
+  EXPECT_NE(alone.find("set yrange [0.316227766:10]"), std::string::npos) << alone;
+}
+
 }  // namespace
 }  // namespace cerar::tuner
