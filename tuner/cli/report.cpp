@@ -18,8 +18,14 @@ std::string error_text(const Candidate& candidate) {
   return candidate.is_exact() ? "exact" : fmt::format("{:.2e}", candidate.claim.total);
 }
 
+std::string remark(const Candidate& candidate, bool chosen, double max_condition) {
+  if (chosen) return "chosen";
+  if (candidate.allowed) return "";
+  return candidate.claim.condition > max_condition ? "ill-conditioned" : "too inexact";
+}
+
 std::string candidate_table(const std::vector<Candidate>& candidates, const CostLine& baseline,
-                            const Selection& selection) {
+                            const Selection& selection, double max_condition) {
   std::set<std::size_t> chosen;
   for (const auto& choice : selection.choices) chosen.insert(choice.candidate);
   std::vector<std::vector<std::string>> rows = {{"construction", "c", "rounds", "rate", "condition",
@@ -37,7 +43,7 @@ std::string candidate_table(const std::vector<Candidate>& candidates, const Cost
     for (double bytes : kSizes)
       row.push_back(fmt::format("{:.3f}", candidate.cost.at(bytes) / baseline.at(bytes)));
     row.push_back(fmt::format("{:.3f}", candidate.cost.us_per_mib / baseline.us_per_mib));
-    row.push_back(!candidate.allowed ? "too inexact" : chosen.count(i) ? "chosen" : "");
+    row.push_back(remark(candidate, chosen.count(i) > 0, max_condition));
     rows.push_back(std::move(row));
   }
   return table_text(rows);
@@ -94,7 +100,9 @@ std::string tune_report(const std::vector<Candidate>& candidates, const Selectio
                                  topology.title, options.workers, options.max_error);
   if (options.workers > 1) {
     text += fmt::format("Candidates; times are predictions, relative to the {}\n", plan.baseline);
-    text += candidate_table(candidates, baseline_cost(topology, options.workers), selection) + "\n";
+    text += candidate_table(candidates, baseline_cost(topology, options.workers), selection,
+                            options.max_condition) +
+            "\n";
   }
   return text + plan_report(plan);
 }
