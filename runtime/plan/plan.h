@@ -84,7 +84,7 @@ struct KernelResources {
 };
 
 struct Kernel {
-  std::string role;   ///< a name of schedule/roles.h
+  std::string role;   ///< a name of schedule/step.h
   std::string entry;  ///< exported symbol
   std::vector<KernelResources> resources;
 };
