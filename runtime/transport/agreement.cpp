@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -41,6 +42,14 @@ void require_agreement(const std::vector<CallDescription>& calls) {
           fmt::format("ranks 0 and {} call all-reduce number {} with different {}; all ranks must pass "
                       "the same.",
                       rank, calls[0].operation, text));
+}
+
+std::string not_called(const CallDescription& mine, const std::vector<int>& ranks,
+                       std::chrono::milliseconds timeout) {
+  const std::string what = mine.type[0] == 0
+                               ? "plans were not compared"
+                               : fmt::format("all-reduce number {} was not called", mine.operation);
+  return fmt::format("{} within {} ms by rank(s) {}.", what, timeout.count(), fmt::join(ranks, ", "));
 }
 
 }  // namespace cerar::runtime

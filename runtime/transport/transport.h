@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,6 +26,10 @@ CallDescription describe_call(std::uint64_t operation, std::uint64_t count, std:
 
 /// Throws `mismatch`, naming two ranks and both values, unless all descriptions ([rank]) are the same.
 void require_agreement(const std::vector<CallDescription>& calls);
+
+/// The sentence of a `timeout` for ranks that did not come to exchange `mine`.
+std::string not_called(const CallDescription& mine, const std::vector<int>& ranks,
+                       std::chrono::milliseconds timeout);
 
 /// Messages between ring neighbours: each rank sends to rank + 1 and receives from rank - 1. A lane is a
 /// first-in, first-out stream with at most one send and one receive under way. One thread per rank uses a

@@ -106,9 +106,12 @@ class HostExecutor final : public Executor {
   // Who failed is the transport's to say; in what, this executor's. Another rank's reason says so already.
   std::string with_context(const std::string& sentence, const CallReport& report) const {
     if (sentence.find("all-reduce number") != std::string::npos) return sentence;
-    return fmt::format("{}, in all-reduce number {} of plan {} ({}).",
+    const std::string plan = plan_->digest.empty()  // compiled in
+                                 ? "the exact ring"
+                                 : fmt::format("plan {} ({})", plan_->topology, plan_->digest.substr(0, 12));
+    return fmt::format("{}, in all-reduce number {} of {}.",
                        std::string_view(sentence).substr(0, sentence.find_last_not_of('.') + 1),
-                       report.operation, plan_->topology, plan_->digest.substr(0, 12));
+                       report.operation, plan);
   }
 
   void fail(const std::exception& error) {

@@ -29,9 +29,7 @@ constexpr std::chrono::milliseconds kLeaveLimit = 5s;
 
 // One direction of a lane: at most one message under way. Making a buffer costs 0.1 us, so each message gets
 // its own.
-struct Stream {
-  std::unique_ptr<Buffer> buffer;
-};
+using Stream = std::unique_ptr<Buffer>;
 
 // The descriptions of one peer's calls: a receive is posted ahead of the peer's next call.
 struct Caller {
@@ -82,7 +80,7 @@ class GlooTransport final : public Transport {
       caller.posted = false;
       calls[static_cast<std::size_t>(other)] = caller.theirs;
     }
-    if (!missing.empty()) throw Error(ErrorCode::timeout, did_not_call(mine, missing));
+    if (!missing.empty()) throw Error(ErrorCode::timeout, not_called(mine, missing, timeout_));
     for (const int other : others())
       finish(*callers_[static_cast<std::size_t>(other)].sends, Side::send, other);
     post_ahead();
@@ -92,8 +90,8 @@ class GlooTransport final : public Transport {
   void post_receive(int lane, std::span<std::byte> buffer) override {
     require_working();
     auto& stream = receiving_[lane];
-    stream.buffer = context_->createUnboundBuffer(buffer.data(), buffer.size());
-    post(previous(), [&] { stream.buffer->recv(previous(), static_cast<std::uint64_t>(lane)); });
+    stream = context_->createUnboundBuffer(buffer.data(), buffer.size());
+    post(previous(), [&] { stream->recv(previous(), static_cast<std::uint64_t>(lane)); });
   }
 
   void wait_received(int lane) override { finish(receiving_[lane], Side::receive, previous()); }
@@ -102,8 +100,8 @@ class GlooTransport final : public Transport {
     require_working();
     auto& stream = sending_[lane];
     // Gloo has one kind of buffer; of one that is sent it only reads.
-    stream.buffer = context_->createUnboundBuffer(const_cast<std::byte*>(message.data()), message.size());
-    post(next(), [&] { stream.buffer->send(next(), static_cast<std::uint64_t>(lane)); });
+    stream = context_->createUnboundBuffer(const_cast<std::byte*>(message.data()), message.size());
+    post(next(), [&] { stream->send(next(), static_cast<std::uint64_t>(lane)); });
   }
 
   void wait_sent(int lane) override { finish(sending_[lane], Side::send, next()); }
@@ -191,9 +189,9 @@ class GlooTransport final : public Transport {
   }
 
   void finish(Stream& stream, Side side, int peer) {
-    if (!stream.buffer) return require_working();
-    finish(*stream.buffer, side, peer);
-    stream.buffer.reset();
+    if (!stream) return require_working();
+    finish(*stream, side, peer);
+    stream.reset();
   }
 
   void finish(Buffer& buffer, Side side, int peer) {
@@ -221,15 +219,6 @@ class GlooTransport final : public Transport {
     const auto never = context_->createUnboundBuffer(&nothing, 1);
     patience_->wait(*never, Side::receive, Clock::now() + limit);
     return news_->reason().has_value();
-  }
-
-  std::string did_not_call(const CallDescription& mine, const std::vector<int>& missing) const {
-    std::string ranks;
-    for (const int other : missing) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", other);
-    if (mine.type[0] == 0)
-      return fmt::format("plans were not compared within {} ms by rank(s) {}.", timeout_.count(), ranks);
-    return fmt::format("all-reduce number {} was not called within {} ms by rank(s) {}.", mine.operation,
-                       timeout_.count(), ranks);
   }
 
   void close(News::Kind kind, const std::string& text, std::chrono::milliseconds limit) {

@@ -6,12 +6,6 @@
 #include "runtime/transport/gloo/slots.h"
 
 namespace cerar::runtime {
-namespace {
-
-constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
-
-}  // namespace
-
 News::News(gloo::Context& context, Patience& patience, std::function<void()> gave_up)
     : context_(context), patience_(patience), gave_up_(std::move(gave_up)) {
   peers_.resize(static_cast<std::size_t>(context.size));

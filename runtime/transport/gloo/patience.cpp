@@ -3,12 +3,6 @@
 #include "runtime/base/signals.h"
 
 namespace cerar::runtime {
-namespace {
-
-constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
-
-}  // namespace
-
 Patience::Patience(std::chrono::milliseconds usual) : usual_(usual), next_look_(Clock::now() + usual) {
   const SignalsBlocked blocked;
   thread_ = std::thread([this] { keep_deadlines(); });

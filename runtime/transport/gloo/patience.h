@@ -9,6 +9,9 @@
 
 namespace cerar::runtime {
 
+/// The limit that Gloo is given: none that anybody would notice.
+inline constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
+
 /// Waits with a deadline. Gloo's own time-out closes all connections of a context before anyone could be told
 /// why; so Gloo waits without one, and a thread here, asleep but for deadlines that pass, calls a wait off.
 /// One thread waits at a time; any may interrupt.

@@ -137,11 +137,10 @@ class LocalTransport final : public Transport {
   }
 
   std::string missing(const CallDescription& call) const {
-    std::string ranks;
+    std::vector<int> ranks;
     for (int other = 0; other < size(); ++other)
-      if (!group_->calls[other]) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", other);
-    return fmt::format("all-reduce number {} was not called within {} ms by rank(s) {}.", call.operation,
-                       group_->timeout.count(), ranks);
+      if (!group_->calls[other]) ranks.push_back(other);
+    return not_called(call, ranks, group_->timeout);
   }
 
   template <typename Post>

@@ -17,16 +17,13 @@ namespace cerar::runtime {
 ///   rank once told the others that it waits, it is not: messages that nobody took may still be on the way,
 ///   and must not reach a communicator that gets its number.
 /// * `timeout` limits every wait. A rank that has waited for half of it tells the others, so that who gives
-/// up
-///   first names the rank that is missing, not one that waits itself; ranks that wait for a waiting one give
-///   it half of `timeout` more.
+///   up first names the rank that is missing, not one that waits itself; ranks that wait for a waiting one
+///   give it half of `timeout` more.
 /// * abort() cancels what is under way. MPI cannot cancel a message that is half across, nor need it cancel
-/// one
-///   that was sent; abort() waits for those for an eighth of `timeout`, a second at most. See
+///   one that was sent; abort() waits for those for an eighth of `timeout`, a second at most. See
 ///   holds_buffers().
 /// * MPI knows no wait with a limit: waiting is looking, yielding and sleeping (pause.h). Progress is made
-/// only
-///   inside these functions and other calls of MPI.
+///   only inside these functions and other calls of MPI.
 /// * Threads: the level that MPI gives to the calling thread suffices. Two communicators may be used from two
 ///   threads with MPI_THREAD_SERIALIZED or above (below MPI_THREAD_MULTIPLE the calls of all transports take
 ///   turns, and the application's own calls of MPI must not run at the same time). They must be made one

@@ -1,6 +1,7 @@
 #include "runtime/transport/store/rendezvous.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -81,12 +82,10 @@ bool on_one_machine(const Roster& roster) {
 
 std::string did_not_come(const Store& store, const std::vector<int>& missing,
                          std::chrono::milliseconds timeout) {
-  std::string ranks;
-  for (const int rank : missing) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
   return fmt::format(
       "rank(s) {} did not come to the store {} within {} ms; start them with the same store and number of "
       "ranks.",
-      ranks, store.name(), timeout.count());
+      fmt::join(missing, ", "), store.name(), timeout.count());
 }
 
 std::vector<int> not_acknowledged(Store& store, const Roster& roster, int from) {
