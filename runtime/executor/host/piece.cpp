@@ -10,9 +10,7 @@ std::vector<Piece> cut(const Variant& variant, std::uint64_t count) {
   const std::uint64_t row = static_cast<std::uint64_t>(variant.shape.components) * line;
   const std::uint64_t rows = count / row, tail = count % row;
   const std::uint64_t preferred = std::max<std::uint64_t>(1, variant.message_bytes / (line * sizeof(float)));
-  const std::uint64_t least = std::max<std::uint64_t>(1, preferred / 16);
-  const std::uint64_t for_lanes = std::min(static_cast<std::uint64_t>(variant.lanes), rows / least);
-  const std::uint64_t pieces = std::max({std::uint64_t{1}, (rows + preferred - 1) / preferred, for_lanes});
+  const std::uint64_t pieces = std::max<std::uint64_t>(1, (rows + preferred - 1) / preferred);
   std::vector<Piece> result;
   std::uint64_t begin = 0;
   for (std::uint64_t i = 0; i < pieces; ++i) {

@@ -18,8 +18,7 @@ struct Piece {
 };
 
 /// Cuts `count` elements into pieces of equal messages, as near to `variant.message_bytes` as whole rows
-/// allow. A smaller vector still becomes one piece for each lane, so that there is something to send while
-/// another piece is combined, as long as messages keep a sixteenth of that size.
+/// allow.
 std::vector<Piece> cut(const Variant& variant, std::uint64_t count);
 
 /// Scratch for the elements that do not fill a row of every class, padded with zeros.
