@@ -1,9 +1,9 @@
 #include "runtime/transport/gloo/gloo_transport.h"
 
 #include <fmt/format.h>
+#include <gloo/common/error.h>
 
 #include <algorithm>
-#include <map>
 #include <type_traits>
 
 #include "runtime/base/error.h"
@@ -27,10 +27,6 @@ using Side = Patience::Side;
 constexpr std::chrono::milliseconds kAnswerLimit = 250ms;
 constexpr std::chrono::milliseconds kLeaveLimit = 5s;
 
-// One direction of a lane: at most one message under way. Making a buffer costs 0.1 us, so each message gets
-// its own.
-using Stream = std::unique_ptr<Buffer>;
-
 // The descriptions of one peer's calls: a receive is posted ahead of the peer's next call.
 struct Caller {
   CallDescription theirs;
@@ -40,8 +36,12 @@ struct Caller {
 
 class GlooTransport final : public Transport {
  public:
-  GlooTransport(std::shared_ptr<gloo::Context> context, std::chrono::milliseconds timeout)
-      : context_(std::move(context)), timeout_(timeout), patience_(std::make_unique<Patience>(timeout)) {
+  GlooTransport(std::shared_ptr<gloo::Context> context, std::unique_ptr<Ring> ring,
+                std::chrono::milliseconds timeout)
+      : context_(std::move(context)),
+        ring_(std::move(ring)),
+        timeout_(timeout),
+        patience_(std::make_unique<Patience>(timeout)) {
     callers_.resize(static_cast<std::size_t>(size()));
     for (const int other : others()) {
       auto& caller = callers_[static_cast<std::size_t>(other)];
@@ -89,22 +89,21 @@ class GlooTransport final : public Transport {
 
   void post_receive(int lane, std::span<std::byte> buffer) override {
     require_working();
-    auto& stream = receiving_[lane];
-    stream = context_->createUnboundBuffer(buffer.data(), buffer.size());
-    post(previous(), [&] { stream->recv(previous(), static_cast<std::uint64_t>(lane)); });
+    ring_->post_receive(lane, buffer);
   }
 
-  void wait_received(int lane) override { finish(receiving_[lane], Side::receive, previous()); }
+  void wait_received(int lane) override {
+    timed(Side::receive, previous(), [&] { ring_->wait_received(lane); });
+  }
 
   void post_send(int lane, std::span<const std::byte> message) override {
     require_working();
-    auto& stream = sending_[lane];
-    // Gloo has one kind of buffer; of one that is sent it only reads.
-    stream = context_->createUnboundBuffer(const_cast<std::byte*>(message.data()), message.size());
-    post(next(), [&] { stream->send(next(), static_cast<std::uint64_t>(lane)); });
+    post(next(), [&] { ring_->post_send(lane, message); });
   }
 
-  void wait_sent(int lane) override { finish(sending_[lane], Side::send, next()); }
+  void wait_sent(int lane) override {
+    timed(Side::send, next(), [&] { ring_->wait_sent(lane); });
+  }
 
   void abort(const std::string& reason) noexcept override {
     if (!context_) return;
@@ -168,6 +167,8 @@ class GlooTransport final : public Transport {
   std::invoke_result_t<Body> guarded(int peer, Body body) {
     try {
       return body();
+    } catch (const Error&) {
+      throw;
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
@@ -188,17 +189,26 @@ class GlooTransport final : public Transport {
     return text.starts_with('[') && end != std::string::npos ? text.substr(end + 2) : text;
   }
 
-  void finish(Stream& stream, Side side, int peer) {
-    if (!stream) return require_working();
-    finish(*stream, side, peer);
-    stream.reset();
-  }
-
   void finish(Buffer& buffer, Side side, int peer) {
     require_working();
     const End end = guarded(peer, [&] { return patience_->wait(buffer, side, Clock::now() + timeout_); });
     if (end == End::interrupted) throw_reason();
     if (end == End::expired) give_up(side, peer);
+  }
+
+  // Runs what waits for data to move. Gloo has one exception for connections that are lost and for silence.
+  template <typename Wait>
+  void timed(Side side, int peer, Wait wait) {
+    require_working();
+    const auto begin = Clock::now();
+    guarded(peer, [&] {
+      try {
+        wait();
+      } catch (const gloo::IoException&) {
+        if (!news_->reason() && Clock::now() - begin >= timeout_) give_up(side, peer);
+        throw;
+      }
+    });
   }
 
   // The peer may itself wait for another, which it will name: only one that does not answer is to blame.
@@ -237,22 +247,21 @@ class GlooTransport final : public Transport {
 
   // The order matters: threads end before the buffers that they use, buffers before the connections.
   void disconnect() noexcept {
+    ring_.reset();
     news_.reset();
-    receiving_.clear();
-    sending_.clear();
     callers_.clear();
     patience_.reset();
     context_.reset();
   }
 
   std::shared_ptr<gloo::Context> context_;  // none once it failed
+  std::unique_ptr<Ring> ring_;
   const int rank_ = context_->rank, size_ = context_->size;
   const std::chrono::milliseconds timeout_;
   std::string failure_;
   std::vector<int> others_, silent_;
   CallDescription mine_;
-  std::vector<Caller> callers_;                // [rank]
-  std::map<int, Stream> receiving_, sending_;  // [lane]
+  std::vector<Caller> callers_;  // [rank]
   std::unique_ptr<Patience> patience_;
   std::unique_ptr<News> news_;
 };
@@ -274,7 +283,8 @@ std::unique_ptr<Transport> make_gloo_transport(const GlooOptions& options) {
   const auto store = open_store(options.store, options.rank);
   const Meeting meeting = meet(*store, options.rank, options.ranks, options.timeout);
   Connection connection = connect_mesh(options, *store, meeting);
-  auto transport = std::make_unique<GlooTransport>(connection.context, options.timeout);
+  auto transport =
+      std::make_unique<GlooTransport>(connection.context, std::move(connection.ring), options.timeout);
   // Once every rank has come this far, none needs the store.
   transport->exchange({});
   connection.clean_up();

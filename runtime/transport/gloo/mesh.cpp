@@ -117,9 +117,11 @@ Connection connect_mesh(const GlooOptions& options, Store& store, const Meeting&
   auto device = make_device(attributes(options, store, meeting));
   auto context = std::make_shared<gloo::rendezvous::Context>(options.rank, options.ranks);
   context->setTimeout(options.timeout);
+  std::unique_ptr<Ring> ring;
   const auto keys = std::make_shared<MeetingStore>(store, meeting.id, options.timeout);
   try {
     context->connectFullMesh(*keys, device);
+    ring = std::make_unique<Ring>(*device, *keys, options.rank, options.ranks, options.timeout);
   } catch (const Error&) {
     keys->clean_up();
     throw;
@@ -131,7 +133,7 @@ Connection connect_mesh(const GlooOptions& options, Store& store, const Meeting&
                     "whether it still runs and whether the interface reaches it.",
                     options.rank, store.name(), error.what()));
   }
-  return {context, [keys] { keys->clean_up(); }};
+  return {context, std::move(ring), [keys] { keys->clean_up(); }};
 }
 
 }  // namespace cerar::runtime

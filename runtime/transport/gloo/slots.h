@@ -4,7 +4,7 @@
 
 namespace cerar::runtime {
 
-/// Gloo keeps messages between two ranks apart by slots. The messages of a lane have the lane's number.
+/// Gloo keeps messages between two ranks apart by slots. Data has connections of its own, see ring.h.
 constexpr std::uint64_t kExchangeSlot = std::uint64_t{1} << 40;
 constexpr std::uint64_t kNewsSlot = kExchangeSlot + 1;
 constexpr std::uint64_t kAcknowledgementSlot = kExchangeSlot + 2;
