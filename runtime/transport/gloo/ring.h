@@ -38,6 +38,8 @@ class Ring {
  private:
   using Buffer = gloo::transport::Buffer;
 
+  void greet();
+
   std::shared_ptr<gloo::transport::Context> sender_, receiver_;  // one each: both neighbours may be one rank
   gloo::transport::Pair* next_ = nullptr;
   gloo::transport::Pair* previous_ = nullptr;
