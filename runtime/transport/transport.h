@@ -32,9 +32,11 @@ std::string not_called(const CallDescription& mine, const std::vector<int>& rank
                        std::chrono::milliseconds timeout);
 
 /// Messages between ring neighbours: each rank sends to rank + 1 and receives from rank - 1. A lane is a
-/// first-in, first-out stream with at most one send and one receive under way. One thread per rank uses a
-/// transport. Waiting functions throw `timeout` naming the peer, or `peer_failed` with the first reason that
-/// a rank gave.
+/// first-in, first-out stream with at most one send and one receive under way; over all lanes, a rank posts
+/// and awaits receives in the order in which its neighbour sends, and awaits the send of a lane after the
+/// receive that comes before it there, which lets a transport carry all lanes over one connection. One thread
+/// per rank uses a transport. Waiting functions throw `timeout` naming the peer, or `peer_failed` with the
+/// first reason that a rank gave.
 class Transport {
  public:
   virtual ~Transport() = default;

@@ -7,9 +7,11 @@ namespace cerar::tuner {
 
 Pieces choose_pieces(double latency_us, double bandwidth_gbs) {
   constexpr int kLanes = 4;
-  constexpr double kMargin = 2, kLeast = 65536, kMost = 4194304;
-  const double in_flight = bandwidth_gbs * 1e3 * latency_us;  // bytes
-  const double message = std::clamp(kMargin * in_flight / (kLanes - 1), kLeast, kMost);
+  constexpr double kMargin = 2, kMost = 4194304;
+  constexpr double kMessageUs = 30, kShare = 32;  // what a message costs, and how much longer it should last
+  const double bytes_per_us = bandwidth_gbs * 1e3;
+  const double least = std::clamp(kShare * kMessageUs * bytes_per_us, 65536.0, 131072.0);
+  const double message = std::clamp(kMargin * bytes_per_us * latency_us / (kLanes - 1), least, kMost);
   return {.lanes = kLanes, .message_bytes = std::bit_ceil(static_cast<std::uint64_t>(message))};
 }
 

@@ -34,8 +34,6 @@ link:
   bandwidth_gbs: {bandwidth}
 memory:
   bandwidth_gbs: {memory}
-lanes: 8
-message_bytes: 65536
 baseline:
   name: plain ring
   base_us: 0

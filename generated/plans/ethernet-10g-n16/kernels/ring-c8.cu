@@ -130,7 +130,7 @@ CERAR_DEVICE void cerar_store(float* to, const cerar_pack<W>& value) {
 /// themselves.
 CERAR_DEVICE void cerar_prefetch([[maybe_unused]] const float* from, [[maybe_unused]] int elements) {
 #if !CERAR_GPU
-  for (int i = 0; i < elements; i += 16) __builtin_prefetch(from + i, 1, 3);
+  for (int i = 0; i < elements; i += 16) __builtin_prefetch(from + i, 0, 3);
 #endif
 }
 
