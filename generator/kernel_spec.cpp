@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/plan/wire.h"
 
 namespace cerar::generator {
 namespace {
@@ -73,8 +74,10 @@ FloatTable encode_table(const runtime::Shape& shape, const std::vector<double>& 
 // hop: their errors add up instead of averaging out (measured: 1.4 times the noise claimed at N = 8, 2.2 at N
 // = 16). So each phase but 0 adds a small, different fraction of the message before it rounds. The fractions
 // are evenly spaced over one unit in the last place of the largest significand (two of the smallest) and sum
-// to zero, so that a revolution leaves nothing of them.
-FloatTable dither_table(int workers, bool approximate) {
+// to zero, so that a revolution leaves nothing of them. Blocks of fixed point have no unit that would be
+// known beforehand, and get none.
+FloatTable dither_table(const runtime::Variant& variant, bool approximate) {
+  const int workers = variant.shape.workers, significand = runtime::format_of(variant.wire).significand;
   std::vector<int>
       order;  // phases 1..N-1, by their position in a golden-ratio sequence: partial sums stay small
   for (int phase = 1; phase < workers; ++phase) order.push_back(phase);
@@ -83,10 +86,11 @@ FloatTable dither_table(int workers, bool approximate) {
     return position(a) < position(b);
   });
   FloatTable table{{workers}, std::vector<float>(static_cast<std::size_t>(workers), 0.0f)};
-  if (!approximate) return table;
+  if (!approximate || significand == 0) return table;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const double spread = (static_cast<double>(i) + 0.5) / static_cast<double>(order.size()) - 0.5;
-    table.values[static_cast<std::size_t>(order[i])] = static_cast<float>(spread * 0x1p-23);
+    table.values[static_cast<std::size_t>(order[i])] =
+        static_cast<float>(std::ldexp(spread, 1 - significand));
   }
   return table;
 }
@@ -105,7 +109,7 @@ void add_plain(KernelSpec& spec, const runtime::Variant& variant, const runtime:
   spec.parameters["kTerms"] = shape.terms;
   spec.parameters["kChains"] = shape.chains;
   // Exact codes stay exact on whole numbers.
-  spec.parameters["kDither"] = dither_table(shape.workers, shape.components > shape.workers);
+  spec.parameters["kDither"] = dither_table(variant, shape.components > shape.workers);
   spec.parameters["kEncode"] = encode_table(shape, tables.beta);
   spec.parameters["kDecode"] =
       reader.table("decode", tables.decode, {shape.workers, shape.terms, shape.terms});
@@ -123,7 +127,7 @@ void add_differential(KernelSpec& spec, const runtime::Variant& variant,
   spec.parameters["kTerms"] = variant.shape.terms;
   spec.parameters["kOwnExact"] = tables.own_exact;
   spec.parameters["kInverseEpsilon"] = static_cast<float>(1.0 / static_cast<double>(tables.epsilon));
-  spec.parameters["kDither"] = dither_table(workers, true);
+  spec.parameters["kDither"] = dither_table(variant, true);
   spec.parameters["kOpen"] = reader.table("open", tables.open, {workers, 3});
   spec.parameters["kExtend"] = reader.table("extend", tables.extend, {workers, 3});
   spec.parameters["kOwn"] = reader.table("own", tables.own, {workers, 2, 2});
@@ -133,7 +137,11 @@ void add_differential(KernelSpec& spec, const runtime::Variant& variant,
 }  // namespace
 
 KernelSpec make_kernel_spec(const runtime::Variant& variant) {
-  KernelSpec spec{.family = "sum", .prefix = prefix_of(variant.name), .parameters = {}};
+  KernelSpec spec{.family = "sum",
+                  .wire = std::string(runtime::format_of(variant.wire).name),
+                  .block = runtime::is_block_wire(variant.wire) ? variant.block : 0,
+                  .prefix = prefix_of(variant.name),
+                  .parameters = {}};
   spec.parameters["kInterleave"] = variant.interleave;
   if (const auto* plain = std::get_if<runtime::PlainTables>(&variant.tables)) {
     spec.family = "plain";

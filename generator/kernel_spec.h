@@ -20,6 +20,8 @@ using Value = std::variant<bool, int, float, FloatTable>;
 /// Everything that distinguishes one variant's kernels: which template, and what its parameters are.
 struct KernelSpec {
   std::string family;                       ///< the template: "sum", "plain" or "differential"
+  std::string wire = "f32";                 ///< messages are stored as templates/wire/<wire>.h says
+  int block = 0;                            ///< elements that share a scale; 0 where the wire has no blocks
   std::string prefix;                       ///< entries are called cerar_<prefix>_<role>
   std::map<std::string, Value> parameters;  ///< by the name that the template gives them
 };

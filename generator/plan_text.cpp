@@ -8,6 +8,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/plan/wire.h"
 
 namespace cerar::generator {
 namespace {
@@ -95,8 +96,10 @@ void append_variant(std::string& out, const runtime::Variant& variant) {
                  name_of(variant.messages));
   fmt::format_to(Out(out), "    components: {}\n    classes: {}\n    terms: {}\n    rounds: {}\n",
                  variant.shape.components, variant.shape.classes, variant.shape.terms, variant.shape.rounds);
-  fmt::format_to(Out(out), "    wire: {}\n    interleave: {}\n    lanes: {}\n    message_bytes: {}\n",
-                 name_of(variant.wire), variant.interleave, variant.lanes, variant.message_bytes);
+  fmt::format_to(Out(out), "    wire: {}\n", name_of(variant.wire));
+  if (runtime::is_block_wire(variant.wire)) fmt::format_to(Out(out), "    block: {}\n", variant.block);
+  fmt::format_to(Out(out), "    interleave: {}\n    lanes: {}\n    message_bytes: {}\n", variant.interleave,
+                 variant.lanes, variant.message_bytes);
   fmt::format_to(
       Out(out),
       "    errors: {{condition: {}, noise_gain: {}, approximation: {}, approximation_worst: {}, noise: {}, "

@@ -41,6 +41,11 @@ struct cerar_dim3 {
 };
 extern const __attribute__((device)) cerar_dim3 threadIdx, blockIdx, blockDim, gridDim;
 __attribute__((device)) float __fmaf_rn(float, float, float);
+__attribute__((device)) int __float2int_rn(float);
+__attribute__((device)) unsigned __float_as_uint(float);
+__attribute__((device)) float __uint_as_float(unsigned);
+__attribute__((device)) unsigned __shfl_sync(unsigned, unsigned, int, int = 32);
+__attribute__((device)) unsigned __shfl_xor_sync(unsigned, unsigned, int, int = 32);
 #else  // host
 #define CERAR_GPU 0
 #define CERAR_DEVICE static inline __attribute__((always_inline))
@@ -64,6 +69,21 @@ CERAR_DEVICE float cerar_fma(float a, float b, float c) {
   return __fmaf_rn(a, b, c);
 #else
   return __builtin_fmaf(a, b, c);
+#endif
+}
+
+CERAR_DEVICE unsigned cerar_bits(float value) {
+#if CERAR_GPU
+  return __float_as_uint(value);
+#else
+  return __builtin_bit_cast(unsigned, value);
+#endif
+}
+CERAR_DEVICE float cerar_float(unsigned bits) {
+#if CERAR_GPU
+  return __uint_as_float(bits);
+#else
+  return __builtin_bit_cast(float, bits);
 #endif
 }
 
@@ -114,8 +134,7 @@ CERAR_DEVICE void cerar_prefetch([[maybe_unused]] const float* from, [[maybe_unu
 // GPU: grid-stride over packs of W elements. On the host: plain loops that the compiler vectorises; distinct
 // elements of a class never depend on each other, whatever aliases, because an element's loads all come
 // before its stores and every pointer is indexed alike. `before_row` is a statement for the host, once per
-// line. Bodies copy message pointers to locals first: pointers that are loaded again for every element halve
-// the vector width. A line's loop must not be unrolled before it is vectorised.
+// line. A line's loop must not be unrolled before it is vectorised.
 #if CERAR_GPU
 #define CERAR_FOR_EACH_IN_LINES(W, lines, interleave, row, lane, before_row)                     \
   for (long long cerar_at = (long long)blockIdx.x * blockDim.x + threadIdx.x;                    \
@@ -134,39 +153,3 @@ CERAR_DEVICE void cerar_prefetch([[maybe_unused]] const float* from, [[maybe_unu
 #define CERAR_FOR_EACH(W, elements, at) \
   _Pragma("clang loop vectorize(assume_safety)") for (long long at = 0; at < (elements); at += (W))
 #endif
-
-// Runs `body<W, ...>(arguments, input, slots, offset, elements)` over the rows of the vector and, when there
-// is one, over the padded row behind them; `offset` is where the part starts in the message.
-#if CERAR_GPU
-#define CERAR_RUN(body, arguments, ...)                   \
-  do {                                                    \
-    if ((arguments).vector_width == 4)                    \
-      CERAR_RUN_WIDTH(body, arguments, 4, ##__VA_ARGS__); \
-    else                                                  \
-      CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__); \
-  } while (false)
-#else
-#define CERAR_RUN(body, arguments, ...) CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__)
-#endif
-
-// The same for bodies that keep many lines at once: on the host whole lines, so that the loops over elements
-// are inside; on the GPU packs of 4 only where their registers suffice (`narrow` says that they do not).
-#if CERAR_GPU
-#define CERAR_RUN_MANY(body, arguments, narrow, ...)      \
-  do {                                                    \
-    if ((arguments).vector_width == 4 && !(narrow))       \
-      CERAR_RUN_WIDTH(body, arguments, 4, ##__VA_ARGS__); \
-    else                                                  \
-      CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__); \
-  } while (false)
-#else
-#define CERAR_RUN_MANY(body, arguments, narrow, ...) \
-  CERAR_RUN_WIDTH(body, arguments, kInterleave, ##__VA_ARGS__)
-#endif
-// One loop over both parts rather than the body twice: it halves the code, which is most of NVRTC's time.
-#define CERAR_RUN_WIDTH(body, arguments, W, ...)                                       \
-  for (int cerar_part = 0; cerar_part < ((arguments).tail ? 2 : 1); ++cerar_part)      \
-  body<W, ##__VA_ARGS__>(arguments, cerar_part ? (arguments).tail : (arguments).input, \
-                         cerar_part ? (arguments).tail : (arguments).slots,            \
-                         cerar_part ? (arguments).elements : 0,                        \
-                         cerar_part ? kInterleave : (arguments).elements)

@@ -39,15 +39,13 @@ CERAR_DEVICE void prefetch_row(const float* lines, long long row) {
 
 /// First visit of phases 1..N-1 (before the message holds every worker).
 template <int W, bool Receives>
-CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const float* input, float*, long long offset,
-                            long long elements) {
-  const void* const from = a.received;
-  void* const to = a.message;
+CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const void* from, void* to, const float* input,
+                            float*, long long, long long elements) {
   const float w0 = kOpen[a.phase][0], w1 = kOpen[a.phase][1], w2 = kOpen[a.phase][2];
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane,
                           prefetch_row<min_of(3, kTerms)>(input, row)) {
     const float* const line = input + row * (kTerms * kInterleave) + lane;
-    const long long at = offset + row * kInterleave + lane;
+    const long long at = row * kInterleave + lane;
     cerar_pack<W> x = {};
     if (kTerms > 2) {
       const cerar_pack<W> g2 = cerar_load<W>(line + 2 * kInterleave);
@@ -57,10 +55,10 @@ CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const float* input, 
     const cerar_pack<W> g1 = cerar_load<W>(line + kInterleave);
     for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w0, g0.at[i], cerar_fma(w1, g1.at[i], x.at[i]));
     if constexpr (Receives) {
-      const cerar_pack<W> received = cerar_receive<W>(from, at);
+      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
       for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + x.at[i];
     }
-    cerar_send<W>(to, at, x);
+    cerar_send<W>(to, at, elements, a.message_gain, x);
   }
 }
 
@@ -68,10 +66,8 @@ CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const float* input, 
 /// k-2 can be decoded. `Last`: k = r-1, so that k-1 and k can be decoded as well. `Forwards`: there is a next
 /// round.
 template <int W, bool Turn, bool Raises, int Lines, bool Finishes, bool Last, bool Forwards>
-CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const float* input, float* slots,
-                             long long offset, long long elements) {
-  const void* const from = a.received;
-  void* const to = a.message;
+CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const void* from, void* to, const float* input,
+                             float* slots, long long, long long elements) {
   const int k = a.sample, phase = Turn ? 0 : a.phase;
   const float(&w)[3] = Turn && !Raises ? kOpen[phase] : kExtend[phase];
   const float w0 = w[0], w1 = w[1], w2 = w[2], dither = kDither[phase];
@@ -90,10 +86,10 @@ CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const float* input,
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane,
                           (prefetch_row<kOlder + 1>(first_slot - kOlder * kInterleave, row),
                            prefetch_row<Lines>(first_line, row))) {
-    const long long at = offset + row * kInterleave + lane;
+    const long long at = row * kInterleave + lane;
     const float* const line = first_line + row * (kTerms * kInterleave) + lane;
     float* const slot = first_slot + row * (kTerms * kInterleave) + lane;
-    cerar_pack<W> x = cerar_receive<W>(from, at);
+    cerar_pack<W> x = cerar_receive<W>(from, at, elements, a.received_gain);
     // What joins the message is summed up first, so that the message itself is rounded once.
     cerar_pack<W> g[3] = {}, joins = {};
     if constexpr (!Turn)
@@ -119,12 +115,14 @@ CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const float* input,
           for (int i = 0; i < W; ++i) raw.at[i] = cerar_fma(-previous2, g[1].at[i], raw.at[i]);
         for (int i = 0; i < W; ++i) raw.at[i] = cerar_fma(-previous1, g[0].at[i], raw.at[i]);
       }
+      // What was rounded away when it was sent is missing in the message that comes back as well.
+      for (int i = 0; i < W; ++i) raw.at[i] = cerar_as_sent(raw.at[i], a.message_gain);
       // The two are close, so their difference is exact, and the contribution joins at its own scale.
       for (int i = 0; i < W; ++i) x.at[i] = ((x.at[i] - raw.at[i]) + joins.at[i]) * kInverseEpsilon;
     } else {
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] + joins.at[i];
     }
-    if constexpr (Forwards) cerar_send<W>(to, at, x);
+    if constexpr (Forwards) cerar_send<W>(to, at, elements, a.message_gain, x);
     if (kOwnExact) {
       if constexpr (kNext < Lines)
         for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(own1, g[kNext].at[i], x.at[i]);

@@ -125,14 +125,12 @@ CERAR_DEVICE float* early_line(const cerar_visit_arguments& a, long long offset,
 /// First visit. `First`: number of the visit that brings the first sample; 0 for phase 0 of a single chain,
 /// whose first visit comes when the message already holds every worker.
 template <int W, bool Receives, int First>
-CERAR_DEVICE void encode_part(const cerar_visit_arguments& a, const float* input, float* slots,
-                              long long offset, long long elements) {
-  const void* const from = a.received;
-  void* const to = a.message;
+CERAR_DEVICE void encode_part(const cerar_visit_arguments& a, const void* from, void* to, const float* input,
+                              float* slots, long long offset, long long elements) {
   const int phase = a.phase;
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
     const long long line = row * (kTerms * kInterleave) + lane;
-    const long long at = offset + row * kInterleave + lane;
+    const long long at = row * kInterleave + lane;
     all_lines<W> g;
     for (int k = 0; k < kTerms; ++k) g.of[k] = cerar_load<W>(input + line + k * kInterleave);
     cerar_pack<W> x[1] = {};
@@ -141,10 +139,10 @@ CERAR_DEVICE void encode_part(const cerar_visit_arguments& a, const float* input
     else
       combine<W, 1, kTerms, 1>(kEncode[phase][0], g, x);
     if constexpr (Receives) {
-      const cerar_pack<W> received = cerar_receive<W>(from, at);
+      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
       for (int i = 0; i < W; ++i) x[0].at[i] = received.at[i] + x[0].at[i];
     }
-    cerar_send<W>(to, at, x[0]);
+    cerar_send<W>(to, at, elements, a.message_gain, x[0]);
     if constexpr (First == 0) {
       cerar_store<W>(slots + line, x[0]);
       store_symbols<W, 1, kTerms>(slots + line + kInterleave, phase, g);
@@ -158,57 +156,51 @@ CERAR_DEVICE void encode_part(const cerar_visit_arguments& a, const float* input
 
 /// A visit between the first one and the samples.
 template <int W>
-CERAR_DEVICE void relay_part(const cerar_visit_arguments& a, const float*, float*, long long offset,
-                             long long elements) {
-  const void* const from = a.received;
-  void* const to = a.message;
+CERAR_DEVICE void relay_part(const cerar_visit_arguments& a, const void* from, void* to, const float*, float*,
+                             long long offset, long long elements) {
   const int sample = a.sample;
   const float dither = kDither[a.phase];
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
-    const long long at = offset + row * kInterleave + lane;
-    const cerar_pack<W> received = cerar_receive<W>(from, at);
+    const long long at = row * kInterleave + lane;
+    const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
     cerar_pack<W> x = cerar_load<W>(early_line(a, offset, row, sample) + lane);
     for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + cerar_fma(dither, received.at[i], x.at[i]);
-    cerar_send<W>(to, at, x);
+    cerar_send<W>(to, at, elements, a.message_gain, x);
   }
 }
 
 template <int W>
-CERAR_DEVICE void accumulate_part(const cerar_visit_arguments& a, const float*, float* slots,
-                                  long long offset, long long elements) {
-  const void* const from = a.received;
-  void* const to = a.message;
+CERAR_DEVICE void accumulate_part(const cerar_visit_arguments& a, const void* from, void* to, const float*,
+                                  float* slots, long long, long long elements) {
   const float dither = kDither[a.phase];
   float* const first = slots + a.sample * kInterleave;
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
-    const long long at = offset + row * kInterleave + lane;
+    const long long at = row * kInterleave + lane;
     float* const slot = first + row * (kTerms * kInterleave) + lane;
-    const cerar_pack<W> received = cerar_receive<W>(from, at);
+    const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
     cerar_pack<W> x = cerar_load<W>(slot);
     for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + cerar_fma(dither, received.at[i], x.at[i]);
     cerar_store<W>(slot, x);
-    cerar_send<W>(to, at, x);
+    cerar_send<W>(to, at, elements, a.message_gain, x);
   }
 }
 
 template <int W, bool Forwards>
-CERAR_DEVICE void decode_part(const cerar_visit_arguments& a, const float*, float* slots, long long offset,
-                              long long elements) {
-  const void* const from = a.received;
-  void* const to = a.message;
+CERAR_DEVICE void decode_part(const cerar_visit_arguments& a, const void* from, void* to, const float*,
+                              float* slots, long long, long long elements) {
   const int phase = a.phase;
   const float dither = kDither[phase];
   const float(&weight)[kTerms][kTerms] = kDecode[phase];
   const float scale = 1.0f / a.divisor;
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
-    const long long at = offset + row * kInterleave + lane;
+    const long long at = row * kInterleave + lane;
     float* const slot = slots + row * (kTerms * kInterleave) + lane;
     all_lines<W> z;
     for (int s = 0; s < kTerms; ++s) z.of[s] = cerar_load<W>(slot + s * kInterleave);
-    const cerar_pack<W> received = cerar_receive<W>(from, at);
+    const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
     for (int i = 0; i < W; ++i)
       z.of[kTerms - 1].at[i] = received.at[i] + cerar_fma(dither, received.at[i], z.of[kTerms - 1].at[i]);
-    if constexpr (Forwards) cerar_send<W>(to, at, z.of[kTerms - 1]);
+    if constexpr (Forwards) cerar_send<W>(to, at, elements, a.message_gain, z.of[kTerms - 1]);
     for (int s = kTerms - 1; s >= kChains; --s)
       for (int i = 0; i < W; ++i) z.of[s].at[i] = z.of[s].at[i] - z.of[s - kChains].at[i];
     if constexpr (!kWrittenOut) {

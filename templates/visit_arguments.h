@@ -5,7 +5,8 @@
 /// A rank's share of one class is a number of rows; a row is `terms` lines of G elements; line k of row w
 /// starts at element (w * terms + k) * G. The message of the class has one line of G elements per row,
 /// `elements` in all, followed by one more line when `tail` is set: the class's last row, padded with zeros,
-/// lives in scratch of its own so that a count that does not divide never needs a copy of the vector.
+/// lives in scratch of its own so that a count that does not divide never needs a copy of the vector. How
+/// messages are stored is the wire's matter, see wire/ and runtime/plan/wire.h.
 struct cerar_visit_arguments {
   const float* input;  ///< the rank's vector; equals `slots` in place, and may not overlap it otherwise
   float* slots;        ///< samples and results
@@ -16,8 +17,9 @@ struct cerar_visit_arguments {
   void* message;         ///< outgoing message, or null at the last visit; may equal `received`
   long long elements;    ///< of the message without the padded row: rows * G
   int phase;             ///< p = (rank - class) mod N
-  int sample;        ///< number k of the sample that this visit completes; before the first one -1, -2, ...
-                     ///< counting back
-  float divisor;     ///< 1 for a sum, N for an average
-  int vector_width;  ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
+  int sample;     ///< number k of the sample that this visit completes; before the first one -1, -2, ...
+                  ///< counting back
+  float divisor;  ///< 1 for a sum, N for an average
+  float received_gain, message_gain;  ///< powers of two that messages of bf16 and f16 are multiplied by
+  int vector_width;                   ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
 };

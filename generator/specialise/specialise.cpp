@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 
 #include "generator/catalog/template_catalog.h"
@@ -27,8 +28,13 @@ std::string template_source(std::string_view family) {
   return std::string(template_text(path));
 }
 
+std::string with_wire(std::string source, const std::string& wire) {
+  constexpr std::string_view kDefault = "templates/wire/f32.h";
+  return source.replace(source.find(kDefault), kDefault.size(), fmt::format("templates/wire/{}.h", wire));
+}
+
 std::string set_parameters(const KernelSpec& spec) {
-  const std::string source = template_source(spec.family);
+  const std::string source = with_wire(template_source(spec.family), spec.wire);
   std::vector<TextEdit> edits;
   parse_template(spec.family, source, Bodies::skip, [&](clang::ASTContext& context) {
     check_types(context, spec);
@@ -56,23 +62,25 @@ std::string drop_branches(const KernelSpec& spec, const std::string& source) {
   return apply_edits(source, std::move(edits));
 }
 
-/// Splits off the included files: `shim` gets each once, in order, and the result is `text` without
-/// directives.
-std::string without_includes(std::string_view text, std::set<std::string>& seen, std::string& shim) {
+// The path of a line that includes a template file.
+std::optional<std::string> included_path(std::string_view line) {
   constexpr std::string_view kInclude = "#include \"";
-  std::string body;
+  if (line.substr(0, kInclude.size()) != kInclude) return std::nullopt;
+  return std::string(line.substr(kInclude.size(), line.find('"', kInclude.size()) - kInclude.size()));
+}
+
+/// Appends `text` to `body`, and in place of each include the file to `shim`, once; without directives.
+void expand(std::string_view text, std::set<std::string>& seen, std::string& shim, std::string& body) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     if (line == "#pragma once") continue;
-    if (line.substr(0, kInclude.size()) != kInclude) {
+    if (const auto path = included_path(line)) {
+      if (seen.insert(*path).second) expand(template_text(*path), seen, shim, shim);
+    } else {
       body.append(line).append("\n");
-      continue;
     }
-    const std::string path(line.substr(kInclude.size(), line.find('"', kInclude.size()) - kInclude.size()));
-    if (seen.insert(path).second) shim += without_includes(template_text(path), seen, shim);
   }
-  return body;
 }
 
 std::string header_comment(const KernelSpec& spec) {
@@ -87,12 +95,14 @@ std::string header_comment(const KernelSpec& spec) {
   return text + "\n\n";
 }
 
-/// Tells the shim where tables can be kept.
-std::string table_size_line(const KernelSpec& spec) {
+/// Tells the shim where tables can be kept, and the size of blocks.
+std::string definitions(const KernelSpec& spec) {
   std::size_t bytes = 0;
   for (const auto& [name, value] : spec.parameters)
     if (const auto* table = std::get_if<FloatTable>(&value)) bytes += table->values.size() * sizeof(float);
-  return bytes > 0 ? fmt::format("#define CERAR_TABLE_BYTES {}\n", bytes) : "";
+  std::string text = bytes > 0 ? fmt::format("#define CERAR_TABLE_BYTES {}\n", bytes) : "";
+  if (spec.block > 0) text += fmt::format("#define CERAR_BLOCK {}\n", spec.block);
+  return text;
 }
 
 }  // namespace
@@ -100,9 +110,9 @@ std::string table_size_line(const KernelSpec& spec) {
 std::string specialise(const KernelSpec& spec) {
   const std::string specialised = drop_branches(spec, set_parameters(spec));
   std::set<std::string> seen;
-  std::string shim;
-  const std::string body = without_includes(specialised, seen, shim);
-  std::string text = header_comment(spec) + table_size_line(spec) + shim + "\n";
+  std::string shim, body;
+  expand(specialised, seen, shim, body);
+  std::string text = header_comment(spec) + definitions(spec) + shim + "\n";
   const std::size_t begin = text.size();
   text += std::string(kSpecialisedMarker) + spec.family + ".cu\n" + body;
   return lay_out(text, begin);

@@ -30,7 +30,8 @@ typedef enum {
   cerarInternalError = 8    /* a defect in CERAR */
 } cerarResult_t;
 
-typedef enum { cerarFloat32 = 0 } cerarDataType_t;
+/* Of vectors; sums are formed in f32 and rounded once. Which type the messages have is the plan's choice. */
+typedef enum { cerarFloat32 = 0, cerarFloat16 = 1, cerarBfloat16 = 2 } cerarDataType_t;
 typedef enum { cerarSum = 0, cerarAverage = 1 } cerarRedOp_t;
 
 typedef struct cerarPlan* cerarPlan_t;

@@ -7,18 +7,35 @@
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 #include "runtime/executor/host/builtin_ring.h"
+#include "runtime/executor/host/elements.h"
 #include "runtime/executor/host/host_executor.h"
+#include "runtime/plan/names.h"
 
 namespace cerar::runtime {
 namespace {
 
-void check_pointer(const void* pointer, const char* name) {
+DataType checked_type(cerarDataType_t type) {
+  switch (type) {
+    case cerarFloat32:
+      return DataType::f32;
+    case cerarFloat16:
+      return DataType::f16;
+    case cerarBfloat16:
+      return DataType::bf16;
+  }
+  throw Error(ErrorCode::unsupported,
+              fmt::format("data type {} is not supported; use cerarFloat32 (0), cerarFloat16 (1) or "
+                          "cerarBfloat16 (2).",
+                          static_cast<int>(type)));
+}
+
+void check_pointer(const void* pointer, const char* name, DataType type) {
   if (!pointer)
     throw Error(ErrorCode::invalid_argument, fmt::format("{} is a null pointer with a count above 0.", name));
-  if (reinterpret_cast<std::uintptr_t>(pointer) % alignof(float) != 0)
+  if (reinterpret_cast<std::uintptr_t>(pointer) % size_of(type) != 0)
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} is {}, which is not a multiple of {}; f32 vectors need that alignment.", name,
-                            pointer, alignof(float)));
+                fmt::format("{} is {}, which is not a multiple of {}; {} vectors need that alignment.", name,
+                            pointer, size_of(type), name_of(type)));
 }
 
 }  // namespace
@@ -61,30 +78,25 @@ std::chrono::milliseconds checked_timeout(int timeout_ms) {
 }
 
 Call checked_call(const void* send, void* recv, size_t count, cerarDataType_t type, cerarRedOp_t op) {
-  if (type != cerarFloat32)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("data type {} is not supported; use cerarFloat32 (0).", static_cast<int>(type)));
+  const DataType element = checked_type(type);
   if (op != cerarSum && op != cerarAverage)
     throw Error(ErrorCode::unsupported,
                 fmt::format("operation {} is not supported; use cerarSum (0) or cerarAverage (1).",
                             static_cast<int>(op)));
   const Reduction reduction = op == cerarAverage ? Reduction::average : Reduction::sum;
-  if (count == 0) return {.reduction = reduction};
-  check_pointer(send, "send");
-  check_pointer(recv, "recv");
-  if (count > PTRDIFF_MAX / sizeof(float))
+  if (count == 0) return {.type = element, .reduction = reduction};
+  check_pointer(send, "send", element);
+  check_pointer(recv, "recv", element);
+  if (count > PTRDIFF_MAX / size_of(element))
     throw Error(ErrorCode::invalid_argument, fmt::format("count is {}, more than memory can hold.", count));
   const auto from = reinterpret_cast<std::uintptr_t>(send), to = reinterpret_cast<std::uintptr_t>(recv);
-  const auto bytes = count * sizeof(float);
+  const auto bytes = count * size_of(element);
   if (from != to && from < to + bytes && to < from + bytes)
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("send {} and recv {} overlap partly over {} bytes; pass equal or separate buffers.", send,
                     static_cast<const void*>(recv), bytes));
-  return {.send = static_cast<const float*>(send),
-          .receive = static_cast<float*>(recv),
-          .count = count,
-          .reduction = reduction};
+  return {.send = send, .receive = recv, .count = count, .type = element, .reduction = reduction};
 }
 
 }  // namespace cerar::runtime

@@ -9,11 +9,12 @@ namespace cerar::runtime {
 
 enum class Reduction { sum, average };
 
-/// One all-reduce of `count` f32 elements; `send` may equal `receive` but not overlap it otherwise.
+/// One all-reduce of `count` elements; `send` may equal `receive` but not overlap it otherwise.
 struct Call {
-  const float* send = nullptr;
-  float* receive = nullptr;
+  const void* send = nullptr;
+  void* receive = nullptr;
   std::uint64_t count = 0;
+  DataType type = DataType::f32;
   Reduction reduction = Reduction::sum;
 };
 

@@ -26,12 +26,15 @@ struct Names<Construction> {
 
 template <>
 struct Names<DataType> {
-  static constexpr std::pair<DataType, std::string_view> kTable[] = {{DataType::f32, "f32"}};
+  static constexpr std::pair<DataType, std::string_view> kTable[] = {
+      {DataType::f32, "f32"}, {DataType::bf16, "bf16"}, {DataType::f16, "f16"}};
 };
 
 template <>
 struct Names<Wire> {
-  static constexpr std::pair<Wire, std::string_view> kTable[] = {{Wire::f32, "f32"}};
+  static constexpr std::pair<Wire, std::string_view> kTable[] = {{Wire::f32, "f32"},   {Wire::bf16, "bf16"},
+                                                                 {Wire::f16, "f16"},   {Wire::fx16, "fx16"},
+                                                                 {Wire::fx12, "fx12"}, {Wire::fx8, "fx8"}};
 };
 
 template <typename Enum>

@@ -14,8 +14,10 @@ namespace cerar::runtime {
 enum class Messages { sum, plain, differential };
 /// `ring`: every exact code, c <= N, with coefficients 0 and 1.
 enum class Construction { ring, harmonic, vandermonde, optimized, differential };
-enum class DataType { f32 };
-enum class Wire { f32 };
+/// Of vectors in memory; sums are always formed in f32.
+enum class DataType { f32, bf16, f16 };
+/// Of messages: floating point, or blocks of integers of so many bits (fixed point) with a scale each.
+enum class Wire { f32, bf16, f16, fx16, fx12, fx8 };
 
 /// Relative rms errors for gradients that are independent over workers (design, section 4).
 struct ErrorClaim {
@@ -97,6 +99,7 @@ struct Variant {
   Messages messages = Messages::sum;
   Shape shape;
   Wire wire = Wire::f32;
+  int block = 128;                      ///< elements that share a scale, for wires of block fixed point
   int interleave = 32;                  ///< G, elements per line; a power of two
   int lanes = 1;                        ///< pieces of the vector under way at once; small vectors use fewer
   std::uint64_t message_bytes = 65536;  ///< preferred size of a message; sets the size of the pieces
@@ -107,11 +110,13 @@ struct Variant {
   std::vector<Artefact> artefacts;
 };
 
-/// Sums without approximation: whole numbers come out as they should, as long as partial sums are exact in
-/// f32.
-inline bool is_exact(const Variant& variant) {
+/// A code that sums without approximation.
+inline bool is_exact_code(const Variant& variant) {
   return variant.construction == Construction::ring && variant.shape.components <= variant.shape.workers;
 }
+
+/// The same in f32 messages: whole numbers come out as they should, as long as partial sums are exact in f32.
+inline bool is_exact(const Variant& variant) { return is_exact_code(variant) && variant.wire == Wire::f32; }
 
 /// Both ends inclusive.
 struct ByteRange {

@@ -10,6 +10,7 @@
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/table_checks.h"
+#include "runtime/plan/wire.h"
 #include "runtime/schedule/step.h"
 
 namespace cerar::runtime {
@@ -56,6 +57,11 @@ void check_variant(const Plan& plan, const Variant& variant) {
   if (!std::has_single_bit(static_cast<unsigned>(variant.interleave)) || variant.interleave < 4)
     fail(fmt::format("variant {}: interleave is {} but must be a power of two, at least 4.", variant.name,
                      variant.interleave));
+  if (variant.wire != Wire::f32 && variant.interleave > 512)
+    fail(fmt::format("variant {}: interleave is {} but must be at most 512 for messages of {}.", variant.name,
+                     variant.interleave, name_of(variant.wire)));
+  if (is_block_wire(variant.wire) && variant.block != 32 && variant.block != 64 && variant.block != 128)
+    fail(fmt::format("variant {}: block is {} but must be 32, 64 or 128.", variant.name, variant.block));
   if (variant.lanes < 1)
     fail(fmt::format("variant {}: lanes is {} but must be at least 1.", variant.name, variant.lanes));
   const bool fits = variant.messages == Messages::sum ? variant.shape.terms == 1
@@ -69,7 +75,7 @@ void check_variant(const Plan& plan, const Variant& variant) {
                            : variant.messages == Messages::differential
                                ? variant.construction == Construction::differential
                                : variant.construction != Construction::differential &&
-                                     (variant.construction != Construction::ring || is_exact(variant));
+                                     (variant.construction != Construction::ring || is_exact_code(variant));
   if (!named_right)
     fail(fmt::format("variant {}: construction is {}, which has no {} messages.", variant.name,
                      name_of(variant.construction), name_of(variant.messages)));

@@ -7,6 +7,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/yaml_reader.h"
 #include "runtime/plan/names.h"
+#include "runtime/plan/wire.h"
 
 namespace cerar::runtime {
 namespace {
@@ -127,10 +128,11 @@ std::vector<Artefact> read_artefacts(const YamlReader& node) {
 }
 
 Variant read_variant(const YamlReader& node, int workers) {
-  node.allow_only({"name",      "bytes",     "construction",  "messages", "components", "classes",
-                   "terms",     "rounds",    "message_bytes", "wire",     "interleave", "lanes",
-                   "errors",    "predicted", "beta",          "decode",   "epsilon",    "shift",
-                   "own_exact", "open",      "extend",        "own",      "kernels",    "files"});
+  node.allow_only({"name",       "bytes",   "construction", "messages",      "components",
+                   "classes",    "terms",   "rounds",       "message_bytes", "wire",
+                   "interleave", "lanes",   "errors",       "predicted",     "beta",
+                   "decode",     "epsilon", "shift",        "own_exact",     "open",
+                   "extend",     "own",     "kernels",      "files",         "block"});
   Variant variant;
   variant.name = node.at("name").text();
   const ByteRange bytes = read_range(node.at("bytes"));
@@ -148,6 +150,11 @@ Variant read_variant(const YamlReader& node, int workers) {
   expect("terms", variant.shape.terms);
   expect("rounds", variant.shape.rounds);
   variant.wire = read_word<Wire>(node.at("wire"));
+  if (is_block_wire(variant.wire))
+    variant.block = static_cast<int>(node.at("block").integer(1, 1 << 16));
+  else if (const auto block = node.find("block"))
+    block->fail(
+        fmt::format("does not belong to messages of {}; run cerar-tune again", name_of(variant.wire)));
   variant.interleave = static_cast<int>(node.at("interleave").integer(4, 1 << 16));
   variant.lanes = static_cast<int>(node.at("lanes").integer(1, 1024));
   variant.message_bytes =

@@ -11,7 +11,9 @@
 
 #include "runtime/executor/host/host_kernels.h"
 #include "runtime/executor/host/lane.h"
+#include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/plan/wire.h"
 #include "tests/bench/huge_buffer.h"
 #include "tests/support/plans.h"
 #include "tuner/cost/traffic.h"
@@ -54,8 +56,9 @@ void triad(benchmark::State& state) {
 // A whole all-reduce without a transport: the ranks take turns in one thread, piece by piece as the executor
 // does, and read a message where the neighbour wrote it. The ranks' vectors together fill the array; averages
 // keep them as they are from one iteration to the next.
-void kernels(benchmark::State& state, Construction construction, int workers, int components) {
-  const auto directory = plan_directory(construction, workers, components);
+void kernels(benchmark::State& state, Construction construction, int workers, int components,
+             runtime::Wire wire = runtime::Wire::f32) {
+  const auto directory = plan_directory(construction, workers, components, 2, wire);
   const auto plan = runtime::load_plan(directory);
   const runtime::HostKernels host(plan, directory);
   runtime::Variant variant = plan.variants[0];
@@ -66,20 +69,28 @@ void kernels(benchmark::State& state, Construction construction, int workers, in
   const std::size_t count = kElements / static_cast<std::size_t>(workers);
   const auto pieces = runtime::cut(variant, count);
   runtime::PaddedRow padded(variant, pieces.back());
-  std::vector<runtime::Lane> lanes(static_cast<std::size_t>(workers), {variant, pieces.front().rows});
+  std::vector<runtime::Lane> lanes(
+      static_cast<std::size_t>(workers),
+      {variant, runtime::DataType::f32, pieces.front().rows, pieces.back().tail != 0});
   for (auto _ : state)
-    for (const auto& piece : pieces)
+    for (const auto& piece : pieces) {
+      for (int rank = 0; rank < workers; ++rank) {
+        const auto at = static_cast<std::size_t>(rank);
+        float* const vector = arrays().a.data() + at * count;
+        lanes[at].begin({.send = vector, .receive = vector, .count = count}, piece);
+      }
       for (int visit = 1; visit <= shape.visits; ++visit)
         for (int rank = 0; rank < workers; ++rank) {
           const auto step = runtime::step_at(shape, variant.messages, rank, visit);
           const auto at = static_cast<std::size_t>(rank), before = at == 0 ? lanes.size() - 1 : at - 1;
-          float* const vector = arrays().a.data() + at * count;
-          auto arguments = lanes[at].arguments({.send = vector, .receive = vector, .count = count}, piece,
-                                               padded, step, visit, static_cast<float>(workers));
+          auto arguments = lanes[at].arguments(piece, padded, step, visit, static_cast<float>(workers));
           if (step.receives) arguments.received = lanes[before].message(piece, visit - 1).data();
           table[static_cast<std::size_t>(step.role)](arguments);
         }
-  const double bytes = tuner::accesses_per_element(shape, variant.messages) * kElements * sizeof(float);
+    }
+  const auto traffic = tuner::traffic_of(shape, variant.messages);
+  const double bytes = kElements * (traffic.vector * sizeof(float) +
+                                    traffic.message * runtime::bytes_per_element(wire, variant.block));
   state.SetBytesProcessed(static_cast<std::int64_t>(static_cast<double>(state.iterations()) * bytes));
 }
 
@@ -88,19 +99,29 @@ class RatioReporter : public benchmark::ConsoleReporter {
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const auto& run : runs)
       if (run.run_type == Run::RT_Aggregate && run.aggregate_name == "median")
-        medians_[run.run_name.function_name] = run.counters.at("bytes_per_second");
+        medians_[run.run_name.function_name] = {run.counters.at("bytes_per_second"),
+                                                run.GetAdjustedRealTime()};
     ConsoleReporter::ReportRuns(runs);
   }
   void print_ratios() const {
     const auto triad = medians_.find("triad");
     if (triad == medians_.end()) return;
-    fmt::print("\n{:<24} {:>12} {:>18}\n", "medians", "GB/s useful", "ratio to the triad");
-    for (const auto& [name, rate] : medians_)
-      fmt::print("{:<24} {:>12.2f} {:>18.3f}\n", name, rate / 1e9, rate / triad->second);
+    fmt::print("\n{:<24} {:>12} {:>18} {:>24}\n", "medians", "GB/s useful", "ratio to the triad",
+               "elements/s against f32");
+    for (const auto& [name, median] : medians_) {
+      // "differential r=8 fx16" beside "differential r=8"
+      const auto f32 = medians_.find(name.substr(0, name.find_last_of(' ')));
+      fmt::print("{:<24} {:>12.2f} {:>18.3f} {:>24}\n", name, median.rate / 1e9,
+                 median.rate / triad->second.rate,
+                 f32 == medians_.end() ? "" : fmt::format("{:.3f}", f32->second.time / median.time));
+    }
   }
 
  private:
-  std::map<std::string, double> medians_;
+  struct Median {
+    double rate, time;
+  };
+  std::map<std::string, Median> medians_;
 };
 
 }  // namespace
@@ -108,19 +129,26 @@ class RatioReporter : public benchmark::ConsoleReporter {
 
 int main(int argc, char** argv) {
   using namespace cerar::test;
+  using cerar::runtime::Wire;
+  const auto add = [](const std::string& name, Construction construction, int components,
+                      Wire wire = Wire::f32) {
+    benchmark::RegisterBenchmark(name.c_str(), kernels, construction, 8, components, wire);
+  };
   benchmark::RegisterBenchmark("memcpy", memcpy_bytes);
   benchmark::RegisterBenchmark("triad", triad);
-  benchmark::RegisterBenchmark("sum r=1", kernels, Construction::ring, 8, 8);
-  for (int terms : {2, 4, 8, 16})
-    benchmark::RegisterBenchmark(fmt::format("plain r={}", terms).c_str(), kernels, Construction::harmonic, 8,
-                                 8 * terms);
+  add("sum r=1", Construction::ring, 8);
+  for (int terms : {2, 4, 8, 16}) add(fmt::format("plain r={}", terms), Construction::harmonic, 8 * terms);
   for (int components : {12, 20, 15, 63})
-    benchmark::RegisterBenchmark(fmt::format("plain c={}", components).c_str(), kernels,
-                                 Construction::harmonic, 8, components);
-  benchmark::RegisterBenchmark("exact c=7", kernels, Construction::ring, 8, 7);
+    add(fmt::format("plain c={}", components), Construction::harmonic, components);
+  add("exact c=7", Construction::ring, 7);
   for (int terms : {8, 32})
-    benchmark::RegisterBenchmark(fmt::format("differential r={}", terms).c_str(), kernels,
-                                 Construction::differential, 8, 8 * terms);
+    add(fmt::format("differential r={}", terms), Construction::differential, 8 * terms);
+  // The same codes in other messages: elements a second against those of f32.
+  for (const auto wire : {Wire::bf16, Wire::fx16, Wire::fx12, Wire::fx8}) {
+    const auto name = cerar::runtime::name_of(wire);
+    add(fmt::format("sum r=1 {}", name), Construction::ring, 8, wire);
+    add(fmt::format("differential r=8 {}", name), Construction::differential, 64, wire);
+  }
   // Interleaved repetitions: a neighbour's noise hits all of them alike.
   std::vector<char*> arguments(argv, argv + argc);
   std::string defaults[] = {"--benchmark_repetitions=15", "--benchmark_enable_random_interleaving=true",

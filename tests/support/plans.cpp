@@ -16,7 +16,8 @@ const std::filesystem::path& scratch() {
   return directory.path();
 }
 
-runtime::Plan design_plan(runtime::Construction construction, int workers, int components, int lanes) {
+runtime::Plan design_plan(runtime::Construction construction, int workers, int components, int lanes,
+                          runtime::Wire wire, int block) {
   tuner::Topology topology = tuner::load_topology("local");
   topology.lanes = lanes;
   tuner::SearchOptions options;
@@ -24,17 +25,21 @@ runtime::Plan design_plan(runtime::Construction construction, int workers, int c
   options.max_error = 1;
   options.construction = construction;
   options.components = components;
+  options.wires = {wire};
   const auto candidates = tuner::design_candidates(topology, options);
-  return tuner::build_plan(candidates, tuner::choose(candidates, topology, options), topology, options);
+  auto plan = tuner::build_plan(candidates, tuner::choose(candidates, topology, options), topology, options);
+  for (auto& variant : plan.variants) variant.block = block;
+  return plan;
 }
 
-std::string plan_directory(runtime::Construction construction, int workers, int components, int lanes) {
+std::string plan_directory(runtime::Construction construction, int workers, int components, int lanes,
+                           runtime::Wire wire, int block) {
   static std::map<std::string, std::string> made;
-  const std::string name =
-      fmt::format("{}-n{}-c{}-l{}", runtime::name_of(construction), workers, components, lanes);
+  const std::string name = fmt::format("{}-n{}-c{}-l{}-{}-b{}", runtime::name_of(construction), workers,
+                                       components, lanes, runtime::name_of(wire), block);
   auto& directory = made[name];
   if (directory.empty()) {
-    runtime::Plan plan = design_plan(construction, workers, components, lanes);
+    runtime::Plan plan = design_plan(construction, workers, components, lanes, wire, block);
     generator::generate(plan, {.architectures = {}, .out = scratch() / name});
     directory = (scratch() / name).string();
   }

@@ -10,11 +10,12 @@ namespace cerar::test {
 /// A directory of this test process, removed when it exits.
 const std::filesystem::path& scratch();
 
-/// One variant for all sizes: c divides N for Construction::ring, else c is a multiple of N. Optimised for
-/// f32 messages.
-runtime::Plan design_plan(runtime::Construction construction, int workers, int components, int lanes = 2);
+/// One variant for all sizes, made for messages of `wire`, in blocks of `block` where it has blocks.
+runtime::Plan design_plan(runtime::Construction construction, int workers, int components, int lanes = 2,
+                          runtime::Wire wire = runtime::Wire::f32, int block = 128);
 
 /// The directory of that plan, generated on first use (host kernels only).
-std::string plan_directory(runtime::Construction construction, int workers, int components, int lanes = 2);
+std::string plan_directory(runtime::Construction construction, int workers, int components, int lanes = 2,
+                           runtime::Wire wire = runtime::Wire::f32, int block = 128);
 
 }  // namespace cerar::test

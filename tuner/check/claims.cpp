@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/plan/wire.h"
+#include "tuner/code/constructions/ring.h"
 #include "tuner/code/differential/differential.h"
 #include "tuner/code/plain/plain_tables.h"
 #include "tuner/code/wire_noise.h"
@@ -44,10 +46,13 @@ class Comparison {
 void check_claims(const runtime::Plan& plan, Findings& findings) {
   for (const auto& variant : plan.variants) {
     runtime::ErrorClaim claim;
+    const double nu = nu_of(variant.wire, variant.block);
     if (const auto* plain = std::get_if<runtime::PlainTables>(&variant.tables))
-      claim = claim_of(variant.shape, *plain, kNuF32);
+      claim = claim_of(variant.shape, *plain, nu);
     else if (const auto* differential = std::get_if<runtime::DifferentialTables>(&variant.tables))
-      claim = claim_of(variant.shape, *differential, kNuF32);
+      claim = claim_of(variant.shape, *differential, nu);
+    else if (!is_exact(variant))
+      claim = sum_claim(variant.shape, nu);
     const Comparison compare(variant, "the code tables", findings);
     compare.figure("errors.condition", variant.claim.condition, claim.condition);
     compare.figure("errors.noise_gain", variant.claim.noise_gain, claim.noise_gain);
@@ -75,7 +80,9 @@ void check_predictions(const runtime::Plan& plan, Findings& findings) {
   }
   const CostLine baseline = baseline_cost(topology, plan.workers);
   for (const auto& variant : plan.variants) {
-    const CostLine cost = cost_of(topology, variant.shape, variant.messages);
+    const CostLine cost = cost_of(topology, variant.shape, variant.messages,
+                                  {.vector = plan.data_type == runtime::DataType::f32 ? 4.0 : 2.0,
+                                   .message = runtime::bytes_per_element(variant.wire, variant.block)});
     const Comparison compare(variant, "the topology", findings);
     compare.setting("lanes", variant.lanes, topology.lanes);
     compare.setting("message_bytes", variant.message_bytes, topology.message_bytes);

@@ -16,7 +16,7 @@ struct TuneArguments {
   std::string topology;
   std::optional<int> workers;
   std::optional<int> components;
-  double max_error = 1e-3;
+  std::optional<double> max_error;  ///< what a plan may have without it: default_max_error
   std::optional<double> max_condition;
   std::string construction;  ///< empty: any
   std::string data_type = "f32";
@@ -37,10 +37,9 @@ struct CompareArguments {
   bool json = false;
 };
 
-/// What the words of a search and of a front mean. Throw `invalid_argument` or `unsupported` naming the
+/// What the words of a search and of a front mean. Throws `invalid_argument` or `unsupported` naming the
 /// option and its value.
 SearchOptions search_options(const TuneArguments& arguments, const Topology& topology);
-void check_types(const TuneArguments& arguments);
 
 /// Each command prints its result on stdout and returns the process's exit code; errors are thrown.
 int run_tune(const TuneArguments& arguments);

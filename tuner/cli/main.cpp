@@ -14,13 +14,18 @@ void add_tune_options(CLI::App& app, cerar::tuner::TuneArguments& tune) {
   app.add_option("--topology", tune.topology, "name from configs/topologies, or a file");
   app.add_option("--workers", tune.workers, "ranks N (default: the topology's)");
   app.add_option("--components", tune.components, "only this number of components c");
-  app.add_option("--max-error", tune.max_error, "largest relative rms error allowed")->capture_default_str();
+  app.add_option("--max-error", tune.max_error,
+                 "largest relative rms error allowed (default: 1e-3; where\nmessages have the type of the "
+                 "vector at least what the plain ring has)");
   app.add_option("--max-condition", tune.max_condition, "largest condition number of a code");
   app.add_option(
       "--construction", tune.construction,
       "approximate codes: harmonic, vandermonde, optimized or differential (default: any but vandermonde)");
-  app.add_option("--dtype", tune.data_type, "type of the vector")->capture_default_str();
-  app.add_option("--wire", tune.wire, "type of the messages; native: that of the vector")
+  app.add_option("--dtype", tune.data_type, "type of the vector: f32, bf16 or f16")->capture_default_str();
+  app.add_option(
+         "--wire", tune.wire,
+         "type of the messages: native (that of the vector), auto (any),\nf32, bf16, f16, or blocks of "
+         "fixed point: fx16, fx12, fx8")
       ->capture_default_str();
   app.add_option("--arch", tune.architectures, "more GPU architectures to compile for: sm_80,sm_90,...")
       ->delimiter(',');
@@ -74,7 +79,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (!*show && !*check && !*compare && tune.topology.empty()) throw CLI::RequiredError("--topology");
-    if (tune.pareto && app.count("--max-error") == 0) tune.max_error = cerar::tuner::kWorthlessError;
+    if (tune.pareto && !tune.max_error) tune.max_error = cerar::tuner::kWorthlessError;
     const int code = *show         ? cerar::tuner::run_show(plan, json)
                      : *check      ? cerar::tuner::run_check(plans)
                      : *compare    ? cerar::tuner::run_compare(comparison)

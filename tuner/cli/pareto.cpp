@@ -41,25 +41,27 @@ nlohmann::json limit_json(const FrontPoint& point) {
 }
 
 std::string front_table(const Front& front) {
-  std::vector<std::vector<std::string>> rows = {
-      {"construction", "condition limit", "c", "rate", "condition", "noise gain", "error", "us", "time", ""}};
+  std::vector<std::vector<std::string>> rows = {{"construction", "condition limit", "c", "messages", "bytes",
+                                                 "condition", "noise gain", "error", "us", "time", ""}};
   for (const FrontPoint& point : front.points) {
     const Candidate& candidate = point.candidate;
     rows.push_back(
         {std::string(runtime::name_of(candidate.construction)), limit_text(point),
-         std::to_string(candidate.shape.components), fmt::format("{:.3f}", candidate.rate()),
+         std::to_string(candidate.shape.components), std::string(runtime::name_of(candidate.wire)),
+         fmt::format("{:.3f}", candidate.bytes_per_element()),
          fmt::format("{:.4g}", candidate.claim.condition), fmt::format("{:.3g}", candidate.claim.noise_gain),
          candidate.is_exact() ? "exact" : fmt::format("{:.2e}", candidate.claim.total),
          fmt::format("{:.0f}", point.time_us), fmt::format("{:.3f}", point.time_us / front.baseline_us),
          point.on_common_front ? "front" : ""});
   }
   return fmt::format(
-      "{}: {}, N = {}, f32, vectors of {}\n\n"
-      "What neither an exact code nor one of the same construction and condition limit betters in error and\n"
-      "time at once; times are predictions, relative to the {} ({:.0f} us); front: nothing here betters "
-      "it\n{}",
-      front.topology, front.title, front.workers, bytes_text(front.bytes), front.baseline, front.baseline_us,
-      table_text(rows));
+      "{}: {}, N = {}, {}, vectors of {}\n\n"
+      "What neither an exact code nor one of the same construction and condition limit betters, with the "
+      "same\n"
+      "messages, in error and time at once; bytes: sent per element; times are predictions, relative to the\n"
+      "{} ({:.0f} us); front: nothing here betters it\n{}",
+      front.topology, front.title, front.workers, runtime::name_of(front.type), bytes_text(front.bytes),
+      front.baseline, front.baseline_us, table_text(rows));
 }
 
 nlohmann::json front_json(const Front& front) {
@@ -70,6 +72,8 @@ nlohmann::json front_json(const Front& front) {
                       {"components", point.candidate.shape.components},
                       {"rounds", point.candidate.shape.rounds},
                       {"rate", point.candidate.rate()},
+                      {"wire", runtime::name_of(point.candidate.wire)},
+                      {"bytes_per_element", point.candidate.bytes_per_element()},
                       {"errors", claim_json(point.candidate.claim)},
                       {"time_us", point.time_us},
                       {"time_ratio", point.time_us / front.baseline_us},
@@ -82,7 +86,6 @@ nlohmann::json front_json(const Front& front) {
 
 int run_pareto(const TuneArguments& arguments) {
   refuse_plan_options(arguments);
-  check_types(arguments);
   const std::uint64_t bytes = runtime::parse_size(arguments.size);
   if (bytes == 0)
     throw Error(ErrorCode::invalid_argument,

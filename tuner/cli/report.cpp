@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "runtime/plan/names.h"
 #include "tuner/cli/text.h"
+#include "tuner/search/pareto.h"
 
 namespace cerar::tuner {
 namespace {
@@ -24,26 +26,42 @@ std::string remark(const Candidate& candidate, bool chosen, double max_condition
   return candidate.claim.condition > max_condition ? "ill-conditioned" : "too inexact";
 }
 
+// Of many wires only what nothing betters, large vectors considered.
+std::vector<std::size_t> shown(const std::vector<Candidate>& candidates, const std::set<std::size_t>& chosen,
+                               bool several_wires) {
+  std::vector<std::size_t> list;
+  std::vector<Objectives> objectives;
+  for (const Candidate& candidate : candidates)
+    objectives.push_back({candidate.is_exact() ? 0 : candidate.claim.total, candidate.cost.us_per_mib});
+  const auto front = non_dominated(objectives);
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (!several_wires || chosen.count(i) > 0 || std::binary_search(front.begin(), front.end(), i))
+      list.push_back(i);
+  return list;
+}
+
 std::string candidate_table(const std::vector<Candidate>& candidates, const CostLine& baseline,
-                            const Selection& selection, double max_condition) {
+                            const Selection& selection, const SearchOptions& options) {
   std::set<std::size_t> chosen;
   for (const auto& choice : selection.choices) chosen.insert(choice.candidate);
-  std::vector<std::vector<std::string>> rows = {{"construction", "c", "rounds", "rate", "condition",
-                                                 "noise gain", "error", "1 MiB", "64 MiB", "1 GiB", "large",
-                                                 ""}};
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
+  const bool several_wires = options.wires.size() > 1;
+  std::vector<std::vector<std::string>> rows = {{"construction", "c", "messages", "rounds", "bytes",
+                                                 "condition", "noise gain", "error", "1 MiB", "64 MiB",
+                                                 "1 GiB", "large", ""}};
+  for (const std::size_t i : shown(candidates, chosen, several_wires)) {
     const Candidate& candidate = candidates[i];
     std::vector<std::string> row = {std::string(runtime::name_of(candidate.construction)),
                                     std::to_string(candidate.shape.components),
+                                    std::string(runtime::name_of(candidate.wire)),
                                     std::to_string(candidate.shape.rounds),
-                                    fmt::format("{:.3f}", candidate.rate()),
+                                    fmt::format("{:.3f}", candidate.bytes_per_element()),
                                     fmt::format("{:.4g}", candidate.claim.condition),
                                     fmt::format("{:.3g}", candidate.claim.noise_gain),
                                     error_text(candidate)};
     for (double bytes : kSizes)
       row.push_back(fmt::format("{:.3f}", candidate.cost.at(bytes) / baseline.at(bytes)));
     row.push_back(fmt::format("{:.3f}", candidate.cost.us_per_mib / baseline.us_per_mib));
-    row.push_back(remark(candidate, chosen.count(i) > 0, max_condition));
+    row.push_back(remark(candidate, chosen.count(i) > 0, options.max_condition));
     rows.push_back(std::move(row));
   }
   return table_text(rows);
@@ -60,7 +78,7 @@ std::string ranges_text(const std::vector<runtime::ByteRange>& ranges) {
 
 std::string variants_table(const runtime::Plan& plan) {
   std::vector<std::vector<std::string>> rows = {
-      {"variant", "from", "to", "c", "rounds", "error", "lanes", "us at the end", "baseline"}};
+      {"variant", "from", "to", "c", "messages", "rounds", "error", "lanes", "us at the end", "baseline"}};
   for (const auto& variant : plan.variants) {
     const bool unbounded = variant.max_bytes == runtime::ByteRange{}.max_bytes;
     const std::uint64_t bytes = unbounded
@@ -69,7 +87,8 @@ std::string variants_table(const runtime::Plan& plan) {
     const double mib = static_cast<double>(bytes) / 1048576.0;
     rows.push_back(
         {variant.name, bytes_text(variant.min_bytes), bytes_text(variant.max_bytes),
-         std::to_string(variant.shape.components), std::to_string(variant.shape.rounds),
+         std::to_string(variant.shape.components), std::string(runtime::name_of(variant.wire)),
+         std::to_string(variant.shape.rounds),
          is_exact(variant) ? "exact" : fmt::format("{:.2e}", variant.claim.total),
          std::to_string(variant.lanes),
          fmt::format("{:.0f}{}", variant.prediction.fixed_us + variant.prediction.us_per_mib * mib,
@@ -95,16 +114,29 @@ nlohmann::json claim_json(const runtime::ErrorClaim& claim) {
 }
 
 std::string tune_report(const std::vector<Candidate>& candidates, const Selection& selection,
-                        const runtime::Plan& plan, const Topology& topology, const SearchOptions& options) {
-  std::string text = fmt::format("{}: {}, N = {}, f32, relative rms error up to {:.3g}\n\n", topology.name,
-                                 topology.title, options.workers, options.max_error);
+                        const runtime::Plan& plan, const Topology& topology, const SearchOptions& options,
+                        const std::optional<Candidate>& with_any_wire) {
+  std::string text =
+      fmt::format("{}: {}, N = {}, {}, relative rms error up to {:.3g}\n\n", topology.name, topology.title,
+                  options.workers, runtime::name_of(options.type), options.max_error);
+  const CostLine baseline = baseline_cost(topology, options.workers);
   if (options.workers > 1) {
-    text += fmt::format("Candidates; times are predictions, relative to the {}\n", plan.baseline);
-    text += candidate_table(candidates, baseline_cost(topology, options.workers), selection,
-                            options.max_condition) +
-            "\n";
+    text += fmt::format(
+        "{}; bytes: sent per element; times are predictions, relative to the {}\n",
+        options.wires.size() > 1 ? "Candidates that no other betters for large vectors" : "Candidates",
+        plan.baseline);
+    text += candidate_table(candidates, baseline, selection, options) + "\n";
   }
-  return text + plan_report(plan);
+  text += plan_report(plan);
+  if (with_any_wire)
+    text += fmt::format(
+        "--wire auto would choose {} c = {} in messages of {} for large vectors: {:.3f} of the "
+        "time of the {}, {}\n",
+        runtime::name_of(with_any_wire->construction), with_any_wire->shape.components,
+        runtime::name_of(with_any_wire->wire), with_any_wire->cost.us_per_mib / baseline.us_per_mib,
+        plan.baseline,
+        with_any_wire->is_exact() ? "exact" : fmt::format("an error of {:.2e}", with_any_wire->claim.total));
+  return text;
 }
 
 std::string plan_report(const runtime::Plan& plan) {
@@ -125,7 +157,8 @@ std::string plan_report(const runtime::Plan& plan) {
 }
 
 nlohmann::json tune_json(const std::vector<Candidate>& candidates, const runtime::Plan& plan,
-                         const Topology& topology, const std::filesystem::path& directory) {
+                         const Topology& topology, const std::filesystem::path& directory,
+                         const std::optional<Candidate>& with_any_wire) {
   const CostLine baseline = baseline_cost(topology, plan.workers);
   nlohmann::json list = nlohmann::json::array();
   for (const auto& candidate : candidates)
@@ -133,6 +166,8 @@ nlohmann::json tune_json(const std::vector<Candidate>& candidates, const runtime
                     {"components", candidate.shape.components},
                     {"rounds", candidate.shape.rounds},
                     {"rate", candidate.rate()},
+                    {"wire", runtime::name_of(candidate.wire)},
+                    {"bytes_per_element", candidate.bytes_per_element()},
                     {"errors", claim_json(candidate.claim)},
                     {"fixed_us", candidate.cost.fixed_us},
                     {"us_per_mib", candidate.cost.us_per_mib},
@@ -144,6 +179,12 @@ nlohmann::json tune_json(const std::vector<Candidate>& candidates, const runtime
   result["baseline_fixed_us"] = baseline.fixed_us;
   result["baseline_us_per_mib"] = baseline.us_per_mib;
   result["directory"] = directory.string();
+  if (with_any_wire)
+    result["with_wire_auto"] = {{"construction", runtime::name_of(with_any_wire->construction)},
+                                {"components", with_any_wire->shape.components},
+                                {"wire", runtime::name_of(with_any_wire->wire)},
+                                {"error", with_any_wire->claim.total},
+                                {"large_ratio", with_any_wire->cost.us_per_mib / baseline.us_per_mib}};
   return result;
 }
 
@@ -157,6 +198,7 @@ nlohmann::json plan_json(const runtime::Plan& plan) {
                         {"messages", runtime::name_of(variant.messages)},
                         {"components", variant.shape.components},
                         {"rounds", variant.shape.rounds},
+                        {"wire", runtime::name_of(variant.wire)},
                         {"lanes", variant.lanes},
                         {"errors", claim_json(variant.claim)},
                         {"fixed_us", variant.prediction.fixed_us},
@@ -165,10 +207,15 @@ nlohmann::json plan_json(const runtime::Plan& plan) {
   nlohmann::json ranges = nlohmann::json::array();
   for (const auto& range : plan.baseline_faster)
     ranges.push_back({{"min_bytes", range.min_bytes}, {"max_bytes", range.max_bytes}});
-  return {{"topology", plan.topology}, {"workers", plan.workers},
-          {"reason", plan.reason},     {"max_error", plan.max_error},
-          {"baseline", plan.baseline}, {"baseline_faster", std::move(ranges)},
-          {"digest", plan.digest},     {"variants", std::move(variants)}};
+  return {{"topology", plan.topology},
+          {"workers", plan.workers},
+          {"data_type", runtime::name_of(plan.data_type)},
+          {"reason", plan.reason},
+          {"max_error", plan.max_error},
+          {"baseline", plan.baseline},
+          {"baseline_faster", std::move(ranges)},
+          {"digest", plan.digest},
+          {"variants", std::move(variants)}};
 }
 
 }  // namespace cerar::tuner

@@ -15,6 +15,8 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/report.h"
+#include "tuner/code/constructions/ring.h"
+#include "tuner/code/wire_noise.h"
 #include "tuner/search/build_plan.h"
 
 namespace cerar::tuner {
@@ -24,7 +26,35 @@ using runtime::Construction;
 
 const std::filesystem::path kPlans = "plans";
 
+constexpr runtime::Wire kWires[] = {runtime::Wire::f32,  runtime::Wire::bf16, runtime::Wire::f16,
+                                    runtime::Wire::fx16, runtime::Wire::fx12, runtime::Wire::fx8};
+
 [[noreturn]] void refuse(const std::string& sentence) { throw Error(ErrorCode::invalid_argument, sentence); }
+
+void set_types(const TuneArguments& arguments, SearchOptions& options) {
+  if (!runtime::from_name(arguments.data_type, options.type))
+    throw Error(ErrorCode::unsupported, fmt::format("--dtype is '{}'; supported are {}.", arguments.data_type,
+                                                    runtime::known_names<runtime::DataType>()));
+  runtime::Wire wire{};
+  if (arguments.wire == "native")
+    options.wires = {native_wire(options.type)};
+  else if (arguments.wire == "auto")
+    options.wires.assign(std::begin(kWires), std::end(kWires));
+  else if (runtime::from_name(arguments.wire, wire))
+    options.wires = {wire};
+  else
+    throw Error(ErrorCode::unsupported, fmt::format("--wire is '{}'; supported are native, auto, {}.",
+                                                    arguments.wire, runtime::known_names<runtime::Wire>()));
+}
+
+// Messages in 16 bits cannot be better than the all-reduce that they stand beside.
+double default_max_error(const TuneArguments& arguments, const SearchOptions& options) {
+  constexpr double kDefault = 1e-3;
+  const runtime::Wire native = native_wire(options.type);
+  if (arguments.wire != "native" || native == runtime::Wire::f32 || options.workers < 2) return kDefault;
+  const auto ring = runtime::make_shape(options.workers, options.workers);
+  return std::max(kDefault, sum_claim(ring, nu_of(native, kBlock)).total);
+}
 
 }  // namespace
 
@@ -33,10 +63,11 @@ SearchOptions search_options(const TuneArguments& arguments, const Topology& top
   options.workers = arguments.workers.value_or(topology.workers);
   if (options.workers < 1 || options.workers > 256)
     refuse(fmt::format("--workers is {} but must lie in 1..256.", options.workers));
-  options.max_error = arguments.max_error;
+  set_types(arguments, options);
+  options.max_error = arguments.max_error.value_or(default_max_error(arguments, options));
   if (!(options.max_error >= 0) || std::isinf(options.max_error))
     refuse(fmt::format("--max-error is {} but must be a relative error of 0 (exact codes only) or more.",
-                       arguments.max_error));
+                       options.max_error));
   if (arguments.max_condition) {
     if (!(*arguments.max_condition >= 1))
       refuse(fmt::format("--max-condition is {} but no code has a condition number below 1.",
@@ -59,18 +90,22 @@ SearchOptions search_options(const TuneArguments& arguments, const Topology& top
   return options;
 }
 
-void check_types(const TuneArguments& arguments) {
-  runtime::DataType type{};
-  if (!runtime::from_name(arguments.data_type, type))
-    throw Error(ErrorCode::unsupported, fmt::format("--dtype is '{}'; supported are {}.", arguments.data_type,
-                                                    runtime::known_names<runtime::DataType>()));
-  runtime::Wire wire{};
-  if (arguments.wire != "native" && !runtime::from_name(arguments.wire, wire))
-    throw Error(ErrorCode::unsupported, fmt::format("--wire is '{}'; supported are native, {}.",
-                                                    arguments.wire, runtime::known_names<runtime::Wire>()));
-}
-
 namespace {
+
+// What --wire auto would choose instead, for large vectors: the codes that win there are differential.
+std::optional<Candidate> with_any_wire(const TuneArguments& arguments, const Topology& topology,
+                                       SearchOptions options) {
+  if (arguments.wire != "native" || options.workers < 2) return std::nullopt;
+  options.wires.assign(std::begin(kWires), std::end(kWires));
+  options.progress = [](const std::string&) {};
+  if (!options.components && !options.construction) options.construction = Construction::differential;
+  try {
+    const auto candidates = design_candidates(topology, options);
+    return candidates[choose(candidates, topology, options).choices.back().candidate];
+  } catch (const Error&) {
+    return std::nullopt;  // nothing of the kind asked for
+  }
+}
 
 // The topology's and the user's; empty in a build without NVRTC unless the user insists.
 std::vector<std::string> architectures(const TuneArguments& arguments, const Topology& topology) {
@@ -95,7 +130,6 @@ std::vector<std::string> architectures(const TuneArguments& arguments, const Top
 }  // namespace
 
 int run_tune(const TuneArguments& arguments) {
-  check_types(arguments);
   const Topology topology = load_topology(arguments.topology);
   SearchOptions options = search_options(arguments, topology);
   generator::GenerateOptions generate;
@@ -115,6 +149,7 @@ int run_tune(const TuneArguments& arguments) {
   generate.progress = options.progress;
   const auto candidates = design_candidates(topology, options);
   const Selection selection = choose(candidates, topology, options);
+  const auto other = with_any_wire(arguments, topology, options);
   runtime::Plan plan = build_plan(candidates, selection, topology, options);
   std::error_code ignored;  // publishing names the path if this did not work
   if (lacks_parent) std::filesystem::create_directory(kPlans, ignored);
@@ -122,9 +157,9 @@ int run_tune(const TuneArguments& arguments) {
   progress.clear();
 
   if (arguments.json) {
-    fmt::print("{}\n", tune_json(candidates, plan, topology, generate.out).dump(2));
+    fmt::print("{}\n", tune_json(candidates, plan, topology, generate.out, other).dump(2));
   } else {
-    fmt::print("{}", tune_report(candidates, selection, plan, topology, options));
+    fmt::print("{}", tune_report(candidates, selection, plan, topology, options, other));
     if (!generator::nvrtc_available() && !topology.architectures.empty())
       fmt::print("cubins: none, this build found no CUDA toolkit; the plan runs on hosts only\n");
     fmt::print("plan: {}\n", generate.out.string());

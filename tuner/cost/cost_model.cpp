@@ -13,10 +13,15 @@ double us_per_mib(double gigabytes_per_second) { return kMebibyte / (gigabytes_p
 
 }  // namespace
 
-CostLine cost_of(const Topology& topology, const runtime::Shape& shape, runtime::Messages messages) {
+CostLine cost_of(const Topology& topology, const runtime::Shape& shape, runtime::Messages messages,
+                 ElementBytes bytes) {
+  constexpr double kF32 = 4;
   const double rate = static_cast<double>(shape.rounds) / shape.components;
-  const double wire = rate * us_per_mib(topology.bandwidth_gbs);
-  const double kernels = accesses_per_element(shape, messages) * us_per_mib(topology.memory_bandwidth_gbs);
+  const double wire = rate * bytes.message / bytes.vector * us_per_mib(topology.bandwidth_gbs);
+  const Traffic traffic = traffic_of(shape, messages);
+  const double copies = bytes.vector == kF32 ? 0 : 2 * (bytes.vector + kF32);
+  const double touched = traffic.vector * kF32 + traffic.message * bytes.message + copies;
+  const double kernels = touched / bytes.vector * us_per_mib(topology.memory_bandwidth_gbs);
   return {.fixed_us = shape.rounds * topology.latency_us,
           .us_per_mib = std::max(wire, kernels) + std::min(wire, kernels) / topology.lanes};
 }

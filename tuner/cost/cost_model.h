@@ -15,9 +15,18 @@ struct CostLine {
   double at(double bytes) const { return fixed_us + us_per_mib * bytes / 1048576.0; }
 };
 
-/// L (alpha + bytes / (c B)) for the messages. Kernels run beside the transfers of other lanes, so the slower
+/// Of the vectors and of the messages.
+struct ElementBytes {
+  double vector = 4;
+  double message = 4;
+};
+
+/// L (alpha + bytes / (c B)) for the messages, `bytes` those of the vector times what a message's element has
+/// more or less. Kernels run beside the transfers of other lanes, so the slower
 /// of the two counts whole and the faster one only where nothing overlaps it: 1 / lanes of it.
-CostLine cost_of(const Topology& topology, const runtime::Shape& shape, runtime::Messages messages);
+/// Vectors in 16 bits are worked on in f32 copies.
+CostLine cost_of(const Topology& topology, const runtime::Shape& shape, runtime::Messages messages,
+                 ElementBytes bytes = {});
 
 /// The topology's baseline at N workers, or CERAR's own plain ring (c = N) where it names none.
 CostLine baseline_cost(const Topology& topology, int workers);

@@ -8,4 +8,11 @@ namespace cerar::tuner {
 /// together, averaged over ranks: counted kernel by kernel from what the templates load and store.
 double accesses_per_element(const runtime::Shape& shape, runtime::Messages messages);
 
+/// The same, apart: elements of the vector (or samples in it), and elements of messages.
+struct Traffic {
+  double vector = 0;
+  double message = 0;
+};
+Traffic traffic_of(const runtime::Shape& shape, runtime::Messages messages);
+
 }  // namespace cerar::tuner

@@ -22,17 +22,34 @@ constexpr double kLabelSize = 11, kCharacterWidth = 6.4, kLabelHeight = 13;
 constexpr double kSameLabel = 22;
 
 struct Style {
-  Construction construction;
   const char* title;
   const char* colour;  // of Okabe and Ito, told apart by the colour-blind; marks differ as well
   int mark;
 };
-constexpr Style kStyles[] = {
-    {Construction::ring, "exact (ring)", "#000000", 5},
-    {Construction::harmonic, "plain: harmonic", "#7f7f7f", 9},
-    {Construction::vandermonde, "plain: vandermonde", "#e69f00", 11},
-    {Construction::optimized, "plain: optimized", "#0072b2", 7},
-    {Construction::differential, "differential (default)", "#d55e00", 13},
+
+struct ConstructionStyle {
+  Construction construction;
+  Style style;
+};
+constexpr ConstructionStyle kConstructions[] = {
+    {Construction::ring, {"exact (ring)", "#000000", 5}},
+    {Construction::harmonic, {"plain: harmonic", "#7f7f7f", 9}},
+    {Construction::vandermonde, {"plain: vandermonde", "#e69f00", 11}},
+    {Construction::optimized, {"plain: optimized", "#0072b2", 7}},
+    {Construction::differential, {"differential (default)", "#d55e00", 13}},
+};
+
+struct WireStyle {
+  runtime::Wire wire;
+  Style style;
+};
+constexpr WireStyle kWires[] = {
+    {runtime::Wire::f32, {"messages of f32", "#000000", 5}},
+    {runtime::Wire::bf16, {"bf16", "#7f7f7f", 9}},
+    {runtime::Wire::f16, {"f16", "#e69f00", 11}},
+    {runtime::Wire::fx16, {"fx16", "#0072b2", 7}},
+    {runtime::Wire::fx12, {"fx12", "#009e73", 15}},
+    {runtime::Wire::fx8, {"fx8", "#d55e00", 13}},
 };
 
 /// In single quotes gnuplot takes everything but the quote itself literally.
@@ -101,18 +118,18 @@ class Axes {
   int lowest_decade_, highest_decade_;
 };
 
-/// The points of one construction, each code once: its front over all limits, and the others.
+/// The points of one construction or wire, each code once: their front over all limits, and the others.
 struct Curve {
   std::vector<const FrontPoint*> front, others;
 };
 
-Curve curve_of(const Front& front, Construction construction) {
+template <typename Belongs>
+Curve curve_of(const Front& front, Belongs belongs) {
   std::vector<const FrontPoint*> points;
   std::vector<Objectives> objectives;
   std::set<std::pair<double, double>> seen;
   for (const FrontPoint& point : front.points)
-    if (point.candidate.construction == construction &&
-        seen.insert({point.time_us, point.objectives().error}).second) {
+    if (belongs(point.candidate) && seen.insert({point.time_us, point.objectives().error}).second) {
       points.push_back(&point);
       objectives.push_back(point.objectives());
     }
@@ -159,9 +176,9 @@ std::string preamble(const Front& front, const Axes& axes, ImageFormat format) {
       "set lmargin at screen {:.6f}\nset rmargin at screen {:.6f}\n"
       "set tmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n",
       kLeft / kWidth, kRight / kWidth, 1 - kTop / kHeight, 1 - kBottom / kHeight);
-  text += text_at(
-      fmt::format("Error and time of codes: {} workers, {}, f32", front.workers, bytes_text(front.bytes)),
-      {middle, 20}, 15, format);
+  text += text_at(fmt::format("Error and time of codes: {} workers, {}, {}", front.workers,
+                              bytes_text(front.bytes), runtime::name_of(front.type)),
+                  {middle, 20}, 15, format);
   text += text_at(front.title + "; lower and further left is better", {middle, 42}, 13, format);
   text += text_at(fmt::format("predicted time of an all-reduce ({} = 1)", front.baseline),
                   {middle, kBottom + 40}, 13, format);
@@ -196,8 +213,8 @@ class Drawing {
     obstacles_.lines.push_back({axes.pixel(1, axes.bottom()), axes.pixel(1, axes.top())});
   }
 
-  void add(const Style& style, const Curve& curve) {
-    const std::string name(runtime::name_of(style.construction));
+  void add(std::string_view word, const Style& style, const Curve& curve) {
+    const std::string name(word);
     std::vector<Pixel> line;
     for (const FrontPoint* point : curve.front) {
       line.push_back(axes_.pixel(*point));
@@ -246,9 +263,20 @@ class Drawing {
 std::string front_script(const Front& front, ImageFormat format) {
   const Axes axes(front);
   Drawing drawing(axes, format);
-  for (const Style& style : kStyles) {
-    const Curve curve = curve_of(front, style.construction);
-    if (!curve.front.empty()) drawing.add(style, curve);
+  const auto add = [&](std::string_view name, const Style& style, Curve curve) {
+    if (!curve.front.empty()) drawing.add(name, style, curve);
+  };
+  if (front.wires.size() == 1) {
+    for (const auto& [construction, style] : kConstructions)
+      add(runtime::name_of(construction), style,
+          curve_of(front, [&](const Candidate& c) { return c.construction == construction; }));
+  } else {
+    // Of each wire the best of all constructions; more would hide them.
+    for (const auto& [wire, style] : kWires) {
+      Curve curve = curve_of(front, [&](const Candidate& c) { return c.wire == wire; });
+      curve.others.clear();
+      add(runtime::name_of(wire), style, std::move(curve));
+    }
   }
   return preamble(front, axes, format) + drawing.script();
 }

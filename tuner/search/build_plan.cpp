@@ -6,6 +6,16 @@
 #include "runtime/plan/plan_file.h"
 
 namespace cerar::tuner {
+namespace {
+
+std::string variant_name(const Candidate& candidate) {
+  const auto code =
+      fmt::format("{}-c{}", runtime::name_of(candidate.construction), candidate.shape.components);
+  return candidate.wire == runtime::Wire::f32 ? code
+                                              : fmt::format("{}-{}", code, runtime::name_of(candidate.wire));
+}
+
+}  // namespace
 
 runtime::Plan build_plan(const std::vector<Candidate>& candidates, const Selection& selection,
                          const Topology& topology, const SearchOptions& options) {
@@ -15,6 +25,7 @@ runtime::Plan build_plan(const std::vector<Candidate>& candidates, const Selecti
   plan.fingerprint = topology.fingerprint;
   plan.reason = selection.reason;
   plan.workers = options.workers;
+  plan.data_type = options.type;
   plan.max_error = options.max_error;
   plan.baseline = baseline_name(topology);
   plan.baseline_faster = selection.baseline_faster;
@@ -22,13 +33,14 @@ runtime::Plan build_plan(const std::vector<Candidate>& candidates, const Selecti
   for (const auto& choice : selection.choices) {
     const Candidate& candidate = candidates[choice.candidate];
     runtime::Variant variant;
-    variant.name =
-        fmt::format("{}-c{}", runtime::name_of(candidate.construction), candidate.shape.components);
+    variant.name = variant_name(candidate);
     variant.min_bytes = choice.min_bytes;
     variant.max_bytes = choice.max_bytes;
     variant.construction = candidate.construction;
     variant.messages = candidate.messages;
     variant.shape = candidate.shape;
+    variant.wire = candidate.wire;
+    variant.block = kBlock;
     variant.lanes = topology.lanes;
     variant.message_bytes = topology.message_bytes;
     variant.claim = candidate.claim;

@@ -40,15 +40,14 @@ struct Design {
   std::string stop_reason;
 };
 
-Design design_plain(Construction construction, const runtime::Shape& shape, double max_condition) {
+Design design_plain(Construction construction, const runtime::Shape& shape, double max_condition, double nu) {
   const auto design = construction == Construction::optimized     ? optimise_code
                       : construction == Construction::vandermonde ? best_vandermonde
                                                                   : best_harmonic;
   double limit = max_condition;
   while (true) {
-    const OptimisedCode best =
-        design(shape.workers, shape.components, {.nu = kNuF32, .condition_limit = limit});
-    PlainDesign tables = plain_design(best.code, kNuF32);
+    const OptimisedCode best = design(shape.workers, shape.components, {.nu = nu, .condition_limit = limit});
+    PlainDesign tables = plain_design(best.code, nu);
     if (tables.claim.condition <= max_condition)
       return {std::move(tables.tables), tables.claim,
               construction == Construction::optimized ? name_of(best.stop) : ""};
@@ -57,13 +56,22 @@ Design design_plain(Construction construction, const runtime::Shape& shape, doub
   }
 }
 
-Design design_code(Construction construction, const runtime::Shape& shape, double max_condition) {
-  if (construction != Construction::differential) return design_plain(construction, shape, max_condition);
-  BestDifferential best = best_differential(shape.workers, shape.terms, kNuF32, true);
+Design design_code(Construction construction, const runtime::Shape& shape, double max_condition, double nu) {
+  if (construction != Construction::differential) return design_plain(construction, shape, max_condition, nu);
+  BestDifferential best = best_differential(shape.workers, shape.terms, nu, true);
   return {std::move(best.design.tables), best.design.claim, ""};
 }
 
-void add_exact(const Topology& topology, const SearchOptions& options, std::vector<Candidate>& out) {
+CostLine cost_of_candidate(const Topology& topology, const SearchOptions& options,
+                           const Candidate& candidate) {
+  return cost_of(topology, candidate.shape, candidate.messages,
+                 {.vector = options.type == runtime::DataType::f32 ? 4.0 : 2.0,
+                  .message = runtime::bytes_per_element(candidate.wire, kBlock)});
+}
+
+void add_exact(const Topology& topology, const SearchOptions& options, runtime::Wire wire,
+               std::vector<Candidate>& out) {
+  const double nu = nu_of(wire, kBlock);
   for (int c = 1; c <= options.workers; ++c) {
     const bool divides = options.workers % c == 0;
     const bool open = !options.construction || *options.construction == Construction::ring;
@@ -73,15 +81,18 @@ void add_exact(const Topology& topology, const SearchOptions& options, std::vect
     Candidate candidate;
     candidate.shape = runtime::make_shape(options.workers, c);
     if (!wanted || candidate.shape.terms > generator::kMostPlainTerms) continue;
-    candidate.allowed = true;
-    if (!divides) {
-      PlainDesign design = ring_design(options.workers, c, kNuF32);
+    candidate.wire = wire;
+    if (divides) {
+      if (!candidate.is_exact()) candidate.claim = sum_claim(candidate.shape, nu);
+    } else {
+      PlainDesign design = ring_design(options.workers, c, nu);
       candidate.messages = Messages::plain;
       candidate.tables = std::move(design.tables);
       candidate.claim = design.claim;
-      candidate.allowed = candidate.claim.condition <= options.max_condition;
     }
-    candidate.cost = cost_of(topology, candidate.shape, candidate.messages);
+    candidate.allowed = candidate.claim.condition <= options.max_condition &&
+                        (candidate.is_exact() || candidate.claim.total <= options.max_error);
+    candidate.cost = cost_of_candidate(topology, options, candidate);
     out.push_back(std::move(candidate));
   }
 }
@@ -134,34 +145,36 @@ std::vector<int> components_of(Construction construction, const SearchOptions& o
 
 // A code that no drift brings within the condition limit is left out; `refusal` says why.
 void add_approximate(const Topology& topology, const SearchOptions& options, Construction construction,
-                     int components, std::vector<Candidate>& out, std::optional<Error>& refusal) {
+                     int components, runtime::Wire wire, std::vector<Candidate>& out,
+                     std::optional<Error>& refusal) {
   Candidate candidate;
+  candidate.wire = wire;
   candidate.construction = construction;
   candidate.messages = construction == Construction::differential ? Messages::differential : Messages::plain;
   candidate.shape = runtime::make_shape(options.workers, components);
-  options.progress(
-      fmt::format("designing {} c = {}", runtime::name_of(construction), candidate.shape.components));
+  options.progress(fmt::format("designing {} c = {} for messages of {}", runtime::name_of(construction),
+                               candidate.shape.components, runtime::name_of(wire)));
   Design design;
   try {
     if (candidate.messages == Messages::plain) check_plain_size(construction, candidate.shape);
-    design = design_code(construction, candidate.shape, options.max_condition);
+    design = design_code(construction, candidate.shape, options.max_condition, nu_of(wire, kBlock));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     refusal = error;
     return;
   }
   if (design.claim.total >= kUselessError) {
-    refusal =
-        Error(ErrorCode::invalid_argument,
-              fmt::format("{} with {} components on {} workers has a relative error of {:.3g} in f32, "
-                          "which is of no use; take fewer components, or differential.",
-                          runtime::name_of(construction), components, options.workers, design.claim.total));
+    refusal = Error(ErrorCode::invalid_argument,
+                    fmt::format("{} with {} components on {} workers has a relative error of {:.3g} in {}, "
+                                "which is of no use; take fewer components, or differential.",
+                                runtime::name_of(construction), components, options.workers,
+                                design.claim.total, runtime::name_of(wire)));
     return;
   }
   candidate.tables = std::move(design.tables);
   candidate.claim = design.claim;
   candidate.stop_reason = std::move(design.stop_reason);
-  candidate.cost = cost_of(topology, candidate.shape, candidate.messages);
+  candidate.cost = cost_of_candidate(topology, options, candidate);
   candidate.allowed =
       candidate.claim.total <= options.max_error && candidate.claim.condition <= options.max_condition;
   out.push_back(std::move(candidate));
@@ -171,8 +184,8 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
 void check_named(const std::vector<Candidate>& candidates, const SearchOptions& options,
                  const std::optional<Error>& refusal) {
   const bool named = options.construction && *options.construction != Construction::ring;
-  const bool approximate =
-      std::any_of(candidates.begin(), candidates.end(), [](const auto& c) { return !c.is_exact(); });
+  const bool approximate = std::any_of(candidates.begin(), candidates.end(),
+                                       [](const auto& c) { return c.construction != Construction::ring; });
   if (refusal && !approximate && (named || options.components)) throw *refusal;
   if (named && !approximate && options.components && options.workers > 2)
     throw Error(
@@ -188,19 +201,36 @@ void check_named(const std::vector<Candidate>& candidates, const SearchOptions& 
 
 }  // namespace
 
+runtime::Wire native_wire(runtime::DataType type) {
+  switch (type) {
+    case runtime::DataType::bf16:
+      return runtime::Wire::bf16;
+    case runtime::DataType::f16:
+      return runtime::Wire::f16;
+    case runtime::DataType::f32:
+      break;
+  }
+  return runtime::Wire::f32;
+}
+
 std::vector<Candidate> design_candidates(const Topology& topology, const SearchOptions& options) {
   std::vector<Candidate> candidates;
   std::optional<Error> refusal;
-  add_exact(topology, options, candidates);
-  // With two workers a ring already sends no more than 1 d, and no code sends less.
-  if (options.workers > 2)
+  for (const runtime::Wire wire : options.wires) {
+    add_exact(topology, options, wire, candidates);
+    // With two workers a ring already sends no more than 1 d, and no code sends less.
+    if (options.workers <= 2) continue;
     for (Construction construction : {Construction::harmonic, Construction::vandermonde,
                                       Construction::optimized, Construction::differential}) {
       const bool asked = options.construction == construction;
       if (options.construction ? !asked : construction == Construction::vandermonde) continue;
       for (int components : components_of(construction, options))
-        add_approximate(topology, options, construction, components, candidates, refusal);
+        add_approximate(topology, options, construction, components, wire, candidates, refusal);
     }
+  }
+  const auto order = [](const Candidate& c) { return std::pair(c.construction, c.shape.components); };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
   if (candidates.empty() && !refusal)
     throw Error(
         ErrorCode::invalid_argument,

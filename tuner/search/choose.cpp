@@ -112,7 +112,9 @@ std::vector<runtime::ByteRange> baseline_ranges(const std::vector<Choice>& choic
 }
 
 std::string describe(const Candidate& candidate) {
-  return fmt::format("{} with c = {}", runtime::name_of(candidate.construction), candidate.shape.components);
+  return fmt::format(
+      "{} with c = {}{}", runtime::name_of(candidate.construction), candidate.shape.components,
+      candidate.wire == runtime::Wire::f32 ? "" : fmt::format(" in {}", runtime::name_of(candidate.wire)));
 }
 
 std::string reason_for(const std::vector<Candidate>& candidates, const Selection& selection,
@@ -167,13 +169,22 @@ void check_limits(const std::vector<Candidate>& candidates, const SearchOptions&
     if (!candidate.allowed && (!nearest || candidate.claim.total < nearest->claim.total))
       nearest = &candidate;
   }
-  if (!named || !nearest) return;
+  const bool nothing =
+      std::none_of(candidates.begin(), candidates.end(), [](const auto& c) { return c.allowed; });
+  if (!nearest || !(named || nothing)) return;
+  const auto condition = [](const char* words, double value) {
+    return std::isinf(value) ? "" : fmt::format("{}{:.5g}", words, value);
+  };
+  const bool limited = !std::isinf(options.max_condition);
   throw Error(
       ErrorCode::invalid_argument,
-      fmt::format("no code of the kind asked for keeps an error of {:.4g} and a condition of {:.5g}; {} "
-                  "comes nearest with an error of {:.4g} and a condition of {:.5g}: allow that much.",
-                  options.max_error, options.max_condition, describe(*nearest),
-                  rounded_up(nearest->claim.total, 4), rounded_up(nearest->claim.condition, 5)));
+      fmt::format(
+          "no code of the kind asked for keeps an error of {:.4g}{}; {} comes nearest with an error of "
+          "{:.4g}{}: allow that much{}.",
+          options.max_error, condition(" and a condition of ", options.max_condition), describe(*nearest),
+          rounded_up(nearest->claim.total, 4),
+          limited ? condition(" and a condition of ", rounded_up(nearest->claim.condition, 5)) : "",
+          nearest->wire == runtime::Wire::f32 ? "" : ", or take another --wire"));
 }
 
 }  // namespace

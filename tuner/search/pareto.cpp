@@ -27,14 +27,14 @@ std::vector<Candidate> design_or_none(const Topology& topology, const SearchOpti
   }
 }
 
-/// The codes of one construction that the options allow; exact ones only for Construction::ring.
+/// The codes of one construction that the options allow.
 std::vector<Candidate> design(const Topology& topology, SearchOptions options, Construction construction,
                               double condition_limit) {
   options.construction = construction;
   options.max_condition = condition_limit;
   std::vector<Candidate> list = design_or_none(topology, options);
   std::erase_if(list, [&](const Candidate& candidate) {
-    return !candidate.allowed || candidate.is_exact() != (construction == Construction::ring);
+    return !candidate.allowed || candidate.construction != construction;
   });
   return list;
 }
@@ -47,19 +47,26 @@ std::vector<double> condition_limits(double largest) {
   return limits;
 }
 
-// Exact codes, which come first, keep every limit and stand beside every construction: what they better is no
-// one's choice.
-void add_front(const std::vector<Candidate>& candidates, double condition_limit, Front& front) {
+// Exact codes, which come first, keep every limit and stand beside every construction with the same messages:
+// what they better is no one's choice.
+void add_front_of_wire(const std::vector<Candidate>& candidates, runtime::Wire wire, double condition_limit,
+                       Front& front) {
   std::vector<FrontPoint> points;
   std::vector<Objectives> objectives;
   for (const Candidate& candidate : candidates) {
+    if (candidate.wire != wire) continue;
     points.push_back({candidate, condition_limit, candidate.cost.at(static_cast<double>(front.bytes))});
     objectives.push_back(points.back().objectives());
   }
   for (const FrontPoint& point : front.points)
-    if (point.candidate.is_exact()) objectives.push_back(point.objectives());
+    if (point.candidate.construction == Construction::ring && point.candidate.wire == wire)
+      objectives.push_back(point.objectives());
   for (std::size_t index : non_dominated(objectives))
     if (index < points.size()) front.points.push_back(std::move(points[index]));
+}
+
+void add_front(const std::vector<Candidate>& candidates, double condition_limit, Front& front) {
+  for (const runtime::Wire wire : front.wires) add_front_of_wire(candidates, wire, condition_limit, front);
 }
 
 void add_construction(const Topology& topology, const SearchOptions& options, Construction construction,
@@ -80,6 +87,7 @@ void add_construction(const Topology& topology, const SearchOptions& options, Co
       }
       SearchOptions one = options;
       one.components = code.shape.components;
+      one.wires = {code.wire};
       for (Candidate& again : design(topology, one, construction, limit)) within.push_back(std::move(again));
     }
     codes = std::move(within);
@@ -97,7 +105,7 @@ void mark_common_front(Front& front) {
 void check_named(const Topology& topology, const SearchOptions& options, const Front& front) {
   const bool approximate = options.construction && *options.construction != Construction::ring;
   for (const FrontPoint& point : front.points)
-    if (!approximate || !point.candidate.is_exact()) return;
+    if (!approximate || point.candidate.construction != Construction::ring) return;
   if (approximate && options.workers == 2 && !front.points.empty()) return;
   design_candidates(topology, options);
   throw Error(ErrorCode::invalid_argument,
@@ -137,13 +145,16 @@ Front pareto_front(const Topology& topology, const SearchOptions& options, std::
   front.baseline = baseline_name(topology);
   front.workers = options.workers;
   front.bytes = bytes;
+  front.type = options.type;
+  front.wires = options.wires;
   front.baseline_us = baseline_cost(topology, options.workers).at(static_cast<double>(bytes));
   add_construction(topology, options, Construction::ring, front);
   for (Construction construction : kApproximate)
     if (!options.construction || *options.construction == construction)
       add_construction(topology, options, construction, front);
   const auto key = [](const FrontPoint& point) {
-    return std::tuple(point.candidate.construction, point.condition_limit, point.candidate.shape.components);
+    return std::tuple(point.candidate.construction, point.condition_limit, point.candidate.wire,
+                      point.candidate.shape.components);
   };
   std::stable_sort(front.points.begin(), front.points.end(),
                    [&](const auto& a, const auto& b) { return key(a) < key(b); });

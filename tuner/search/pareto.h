@@ -38,18 +38,21 @@ struct Front {
   std::string baseline;  ///< name of what times are compared with
   int workers = 0;
   std::uint64_t bytes = 0;
+  runtime::DataType type = runtime::DataType::f32;
+  std::vector<runtime::Wire> wires = {runtime::Wire::f32};
   double baseline_us = 0;
-  /// By construction, condition limit and c. Non-dominated among those of its construction and limit and the
-  /// exact ones; `on_common_front` marks those that nothing here dominates.
+  /// By construction, condition limit, wire and c. Non-dominated among those of its construction, limit and
+  /// wire and the exact ones of that wire; `on_common_front` marks those that nothing here dominates.
   std::vector<FrontPoint> points;
 };
 
 /// Designs each construction under each condition limit (10, 100, 1e3, 1e4, 1e6 and `options.max_condition`,
 /// none above that), and keeps what neither an exact code nor one of the same construction and limit
-/// dominates in error and in predicted time at `bytes`. Codes that no limit changes (exact, differential) are
-/// designed once. The options mean what they mean to `design_candidates`, and codes beyond `max_error` are
-/// left out; a construction that refuses a limit has no points there. Throws `invalid_argument` for fewer
-/// than two workers, and where `design_candidates` does or the limits leave nothing of the kind asked for.
+/// of the same messages dominates in error and in predicted time at `bytes`. Codes that no limit changes
+/// (exact, differential) are designed once. The options mean what they mean to `design_candidates`, and codes
+/// beyond `max_error` are left out; a construction that refuses a limit has no points there. Throws
+/// `invalid_argument` for fewer than two workers, and where `design_candidates` does or the limits leave
+/// nothing of the kind asked for.
 Front pareto_front(const Topology& topology, const SearchOptions& options, std::uint64_t bytes);
 
 }  // namespace cerar::tuner

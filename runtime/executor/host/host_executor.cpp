@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "runtime/base/error.h"
+#include "runtime/executor/host/elements.h"
 #include "runtime/executor/host/lane.h"
 #include "runtime/executor/variant_choice.h"
 #include "runtime/plan/names.h"
@@ -23,16 +24,17 @@ struct Position {
 
 // What one size of vector needs, kept from call to call: a steady call of one size allocates nothing.
 struct Workspace {
-  Workspace(const Variant& chosen, const HostKernelTable& table, std::uint64_t elements)
+  Workspace(const Variant& chosen, const HostKernelTable& table, const Call& call)
       : variant(chosen),
         kernels(table),
-        count(elements),
-        pieces(cut(chosen, elements)),
+        count(call.count),
+        type(call.type),
+        pieces(cut(chosen, call.count)),
         padded(chosen, pieces.back()) {
     std::uint64_t rows = 0;
-    for (const auto& piece : pieces) rows = std::max(rows, piece.rows + (piece.tail ? 1 : 0));
+    for (const auto& piece : pieces) rows = std::max(rows, piece.rows);
     const auto used = std::min<std::size_t>(pieces.size(), static_cast<std::size_t>(chosen.lanes));
-    for (std::size_t i = 0; i < used; ++i) lanes.emplace_back(chosen, rows);
+    for (std::size_t i = 0; i < used; ++i) lanes.emplace_back(chosen, type, rows, pieces.back().tail != 0);
     positions.resize(used);
   }
 
@@ -45,6 +47,7 @@ struct Workspace {
   const Variant& variant;
   const HostKernelTable& kernels;
   std::uint64_t count;
+  DataType type;
   std::vector<Piece> pieces;
   PaddedRow padded;
   std::vector<Lane> lanes;
@@ -79,7 +82,7 @@ class HostExecutor final : public Executor {
     // A disagreement is found before any data moves and leaves the communicator as it was.
     try {
       const auto calls = transport_->exchange(
-          describe_call(report.operation, call.count, name_of(plan_->data_type),
+          describe_call(report.operation, call.count, name_of(call.type),
                         call.reduction == Reduction::average ? "average" : "sum", plan_->digest));
       require_agreement(calls);
       run(call, report);
@@ -93,7 +96,7 @@ class HostExecutor final : public Executor {
       const Error error(
           ErrorCode::system,
           fmt::format("memory is exhausted on rank {} by a vector of {} bytes; use smaller ones.",
-                      transport_->rank(), call.count * sizeof(float)));
+                      transport_->rank(), call.count * size_of(call.type)));
       fail(error);
       throw error;
     } catch (const std::exception& error) {
@@ -122,10 +125,10 @@ class HostExecutor final : public Executor {
   void run(const Call& call, CallReport& report) {
     if (call.count == 0) return;
     if (transport_->size() == 1) {
-      if (call.receive != call.send) std::memcpy(call.receive, call.send, call.count * sizeof(float));
+      if (call.receive != call.send) std::memcpy(call.receive, call.send, call.count * size_of(call.type));
       return;
     }
-    Workspace& workspace = prepare(call.count);
+    Workspace& workspace = prepare(call);
     report.variant = &workspace.variant;
     report.lanes = static_cast<int>(workspace.lanes.size());
     report.scratch_bytes = workspace.bytes();
@@ -157,25 +160,27 @@ class HostExecutor final : public Executor {
     Lane& lane = workspace.lanes[index];
     const int stream = static_cast<int>(index);
     const Step step = step_at(variant.shape, variant.messages, transport_->rank(), at.visit);
+    if (at.visit == 1) lane.begin(call, piece);
     if (step.receives) transport_->wait_received(stream);
     if (step.sends) {
       transport_->wait_sent(stream);
       transport_->post_receive(stream, lane.message(piece, at.visit + 1));
     }
     const auto kernel = workspace.kernels[static_cast<std::size_t>(step.role)];
-    kernel(lane.arguments(call, piece, workspace.padded, step, at.visit, divisor));
-    if (!step.sends) return;
+    kernel(lane.arguments(piece, workspace.padded, step, at.visit, divisor));
+    if (!step.sends) return lane.end(call, piece);
     const auto message = lane.message(piece, at.visit);
     transport_->post_send(stream, message);
     report.sent_bytes += message.size();
     ++report.messages;
   }
 
-  Workspace& prepare(std::uint64_t count) {
-    const Variant& variant = variant_for(*plan_, count * sizeof(float));
-    if (!workspace_ || &workspace_->variant != &variant || workspace_->count != count) {
+  Workspace& prepare(const Call& call) {
+    const Variant& variant = variant_for(*plan_, call.count * size_of(plan_->data_type));
+    if (!workspace_ || &workspace_->variant != &variant || workspace_->count != call.count ||
+        workspace_->type != call.type) {
       workspace_.reset();  // frees before it allocates
-      workspace_.emplace(variant, kernels_->of(variant), count);
+      workspace_.emplace(variant, kernels_->of(variant), call);
     }
     return *workspace_;
   }

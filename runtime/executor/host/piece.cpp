@@ -1,7 +1,9 @@
 #include "runtime/executor/host/piece.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "runtime/executor/host/elements.h"
+#include "runtime/plan/wire.h"
 
 namespace cerar::runtime {
 
@@ -9,7 +11,10 @@ std::vector<Piece> cut(const Variant& variant, std::uint64_t count) {
   const auto line = static_cast<std::uint64_t>(variant.interleave);
   const std::uint64_t row = static_cast<std::uint64_t>(variant.shape.components) * line;
   const std::uint64_t rows = count / row, tail = count % row;
-  const std::uint64_t preferred = std::max<std::uint64_t>(1, variant.message_bytes / (line * sizeof(float)));
+  const std::uint64_t preferred = std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(
+             static_cast<double>(variant.message_bytes) /
+             (static_cast<double>(line) * bytes_per_element(variant.wire, variant.block))));
   const std::uint64_t pieces = std::max<std::uint64_t>(1, (rows + preferred - 1) / preferred);
   std::vector<Piece> result;
   std::uint64_t begin = 0;
@@ -32,12 +37,12 @@ PaddedRow::PaddedRow(const Variant& variant, const Piece& last) : tail_(last.tai
 
 void PaddedRow::load(const Call& call) {
   if (!tail_) return;
-  std::memcpy(elements_.data(), call.send + first_, tail_ * sizeof(float));
+  widen(call.type, call.send, first_, tail_, elements_.data());
   std::fill(elements_.begin() + static_cast<std::ptrdiff_t>(tail_), elements_.end(), 0.0f);
 }
 
 void PaddedRow::store(const Call& call) const {
-  if (tail_) std::memcpy(call.receive + first_, elements_.data(), tail_ * sizeof(float));
+  if (tail_) narrow(call.type, elements_.data(), tail_, call.receive, first_);
 }
 
 float* PaddedRow::of_class(int class_index) {

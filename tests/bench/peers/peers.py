@@ -3,12 +3,14 @@
 
     peers.py --rate 200mbit --size 16M --workers 8 --repetitions 5 --plans c32,c64 --json result.json
 
-Contestants: Gloo's AllreduceRing, AllreduceRingChunked, AllreduceBcube and AllreduceHalvingDoubling; MPI_Allreduce of
+Contestants: Gloo's AllreduceRing, AllreduceRingChunked, AllreduceBcube, AllreduceHalvingDoubling, and the second also in
+f16 (which is no peer of exact sums: `to best` is relative to the best in f32); MPI_Allreduce of
 Open MPI by default, as ring, as segmented ring and as Rabenseifner; CERAR's exact ring and its plans over its Gloo
 transport. One process per host, f32, sums, in place, one warm-up each. A time is that of the slowest rank. sent/d is
 what eth0 counted per byte of the vector, mean over ranks; a packet that is yet to be cut into frames counts its headers
 once. frames/d is what the link carried, headers of all frames included. `theory` is (1 + (N-2)/c) d, at 95.6 % of the rate. The error is the largest of any rank, relative rms against
-the sum in double. --plans takes c32 for a plan of 32 components, designed here for these links, or plan directories.
+the sum in double. --plans takes c32 for a plan of 32 components, designed here for these links, c32-fx16 for the same
+with messages of another type (c8-bf16: with 8 workers the ring in bf16), or plan directories.
 """
 import argparse
 import json
@@ -95,7 +97,7 @@ def measure(network, options):
 
 def plan_directory(network, options, plan):
     """c32: designs a plan for these links; anything else is a plan directory."""
-    match = re.fullmatch(r"c(\d+)", plan)
+    match = re.fullmatch(r"c(\d+)(?:-(\w+))?", plan)
     if not match:
         return str(pathlib.Path(plan).resolve())
     bandwidth = report.GOODPUT * netns.bits_per_second(options.rate or "10gbit") / 8e9
@@ -108,6 +110,8 @@ def plan_directory(network, options, plan):
                "--components", match[1], "--out", out]
     if int(match[1]) > options.workers:
         command += ["--construction", "differential"]
+    if match[2]:
+        command += ["--wire", match[2], "--max-error", "1"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise jobs.Failure(f"no plan {plan}: {done.stderr.strip()}")

@@ -2,12 +2,14 @@
 import statistics
 
 GOODPUT = 0.956  # of a link's rate: what TCP and IP headers leave of frames of 1500 bytes
+# Bytes of a message's element against the 4 of the vector's, by the last word of a contestant's or variant's name.
+WIRES = {"bf16": 2 / 4, "f16": 2 / 4, "fx16": (2 + 4 / 128) / 4, "fx12": (1.5 + 4 / 128) / 4, "fx8": (1 + 4 / 128) / 4}
 
 
 def summarise(samples, workers, size, rate):
     """`samples`: contestant to its repetitions, each a list of the ranks' answers. `rate` in bit/s, or None."""
     rows = [_row(name, repetitions, workers, size, rate) for name, repetitions in samples.items()]
-    peers = [row for row in rows if not row["name"].startswith("cerar")]
+    peers = [row for row in rows if not row["name"].startswith("cerar") and not row["name"].endswith("-f16")]
     best = min(peers, key=lambda row: row["median_ms"], default=None)
     for row in rows:
         row["ratio_to_best_peer"] = row["median_ms"] / best["median_ms"] if best else None
@@ -33,7 +35,8 @@ def _row(name, repetitions, workers, size, rate):
     answers = [answer for repetition in repetitions for answer in repetition]
     frames = [answer["frame_bytes"] for answer in answers]
     components = answers[0].get("components") or workers  # every exact peer sends what a ring does, or more
-    per_byte = 1 + (workers - 2) / components
+    wire = (answers[0].get("variant") or name).rpartition("-")[2]
+    per_byte = (1 + (workers - 2) / components) * WIRES.get(wire, 1)
     theory = 1e3 * 8 * per_byte * size / (GOODPUT * rate) if rate else None
     median = statistics.median(times)
     return {

@@ -25,6 +25,7 @@ std::uint64_t interface_sent_bytes() {
 nlohmann::json run_once(const Contestant& contestant, const Inputs& inputs, std::vector<float>& data,
                         const std::function<void()>& barrier) {
   std::copy(inputs.input().begin(), inputs.input().end(), data.begin());
+  if (contestant.before) contestant.before();
   barrier();
   const std::uint64_t sent_before = interface_sent_bytes();
   const auto begin = std::chrono::steady_clock::now();
@@ -32,6 +33,7 @@ nlohmann::json run_once(const Contestant& contestant, const Inputs& inputs, std:
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   barrier();
   const std::uint64_t sent_bytes = interface_sent_bytes() - sent_before;
+  if (contestant.after) contestant.after();
   nlohmann::json answer = {
       {"seconds", seconds}, {"sent_bytes", sent_bytes}, {"error", inputs.relative_error(data)}};
   if (contestant.describe) {

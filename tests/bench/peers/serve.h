@@ -28,6 +28,7 @@ struct Contestant {
   std::function<void()> all_reduce;  ///< sums `serve`'s `data` over ranks in place; may be empty
   std::function<void(cerarCallInfo_t&)> describe;  ///< what a CERAR call did; empty for the others
   std::string left_out;                            ///< then, why it cannot run
+  std::function<void()> before, after;             ///< conversions of `data`, not timed; may be empty
 };
 
 /// Runs what the orchestrator asks for until it hangs up. At every request all ranks meet in `barrier`, time

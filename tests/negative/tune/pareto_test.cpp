@@ -54,7 +54,7 @@ const RefusedCase kCases[] = {
     {"NegativeError", {"--max-error", "-1"}, {"--max-error is -1"}},
     {"Components", {"--components", "0"}, {"--components is 0"}},
     {"DifferentialC5", {"--construction", "differential", "--components", "5"}, {"components is 5"}},
-    {"Type", {"--dtype", "f16"}, {"--dtype is 'f16'"}},
+    {"Type", {"--dtype", "f64"}, {"--dtype is 'f64'", "f32, bf16, f16"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Tune, ParetoOptions, testing::ValuesIn(kCases),
@@ -136,18 +136,19 @@ TEST(Pareto, TableAndJsonAgree) {
   for (const auto& point : points) {
     ASSERT_TRUE(std::getline(table, line));
     const auto words = columns(line);
-    ASSERT_GE(words.size(), 9u) << line;
+    ASSERT_GE(words.size(), 10u) << line;
     EXPECT_EQ(words[0], point.at("construction"));
     const auto& limit = point.at("condition_limit");
     EXPECT_EQ(words[1], limit.is_string() ? limit.get<std::string>() : number_text(limit.get<double>()));
     EXPECT_EQ(words[2], std::to_string(point.at("components").get<int>()));
+    EXPECT_EQ(words[3], point.at("wire"));
     const double error = point.at("errors").at("total");
-    EXPECT_EQ(words[6], error == 0 ? "exact" : fmt::format("{:.2e}", error));
-    EXPECT_EQ(words[7], fmt::format("{:.0f}", point.at("time_us").get<double>()));
-    EXPECT_EQ(words[8], fmt::format("{:.3f}", point.at("time_ratio").get<double>()));
+    EXPECT_EQ(words[7], error == 0 ? "exact" : fmt::format("{:.2e}", error));
+    EXPECT_EQ(words[8], fmt::format("{:.0f}", point.at("time_us").get<double>()));
+    EXPECT_EQ(words[9], fmt::format("{:.3f}", point.at("time_ratio").get<double>()));
     EXPECT_DOUBLE_EQ(point.at("time_ratio"),
                      point.at("time_us").get<double>() / json.at("baseline_us").get<double>());
-    EXPECT_EQ(words.size() == 10 && words[9] == "front", point.at("front").get<bool>()) << line;
+    EXPECT_EQ(words.size() == 11 && words[10] == "front", point.at("front").get<bool>()) << line;
   }
   EXPECT_FALSE(std::getline(table, line)) << line;
 }

@@ -6,6 +6,7 @@
 #include "generator/compile/nvrtc_compiler.h"
 #include "generator/specialise/specialise.h"
 #include "runtime/base/error.h"
+#include "runtime/plan/names.h"
 #include "tests/unit/generator/variants.h"
 
 namespace cerar::generator {
@@ -121,6 +122,38 @@ TEST_F(Nvrtc, AccessesAre128BitAndCoherent) {
     }
     EXPECT_EQ(count(ptx, R"(\.local)"), 0) << family;
   }
+}
+
+TEST_F(Nvrtc, NarrowMessagesAreConvertedInRegisters) {
+  using runtime::Wire;
+  struct Case {
+    Wire wire;
+    bool blocks;
+    const char* access;  // of four elements of a message
+  };
+  for (const Case& wire :
+       {Case{Wire::bf16, false, R"(ld\.global\.v4\.u16)"}, Case{Wire::f16, false, R"(ld\.global\.v4\.u16)"},
+        Case{Wire::fx16, true, R"(ld\.global\.v4\.u16)"}, Case{Wire::fx12, true, R"(ld\.global\.u32)"},
+        Case{Wire::fx8, true, R"(ld\.global\.v4\.u8)"}})
+    for (const auto& [family, terms] :
+         {std::pair{"sum", 1}, std::pair{"plain", 3}, std::pair{"differential", 8}}) {
+      auto variant = test::random_variant(family, 8, terms);
+      variant.wire = wire.wire;
+      const std::string source = specialise(make_kernel_spec(variant));
+      const std::string what = std::string(family) + " in " + std::string(runtime::name_of(wire.wire));
+      const std::string ptx = compile_ptx(source, "sm_80");
+      EXPECT_EQ(count(ptx, R"(\.local)"), 0) << what;
+      EXPECT_GT(count(ptx, wire.access), 0) << what;
+      EXPECT_GT(count(ptx, R"(ld\.global\.v4\.f32)"), 0) << what;
+      EXPECT_EQ(count(ptx, R"(ld\.global\.nc\.v[24])"), 0) << what;
+      // The largest of a block is found by its warp, in registers.
+      EXPECT_EQ(count(ptx, R"(shfl\.sync)") > 0, wire.blocks) << what;
+      EXPECT_EQ(count(ptx, R"(bar\.sync)"), 0) << what;
+      for (const CompiledKernel& kernel : compile_cubin(source, "sm_90").kernels) {
+        EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry << ", " << what;
+        EXPECT_LE(kernel.registers, 72) << kernel.entry << ", " << what;
+      }
+    }
 }
 
 TEST_F(Nvrtc, SumsCompileToCopyAndAdd) {

@@ -54,4 +54,13 @@ PlainDesign ring_design(int workers, int components, double nu) {
   return design;
 }
 
+runtime::ErrorClaim sum_claim(const runtime::Shape& shape, double nu) {
+  const double n = shape.workers;
+  const double partial = n * (n - 1) / 2, whole = shape.visits > shape.workers ? n : 0;
+  runtime::ErrorClaim claim;
+  claim.noise_gain = std::sqrt((partial + whole) / n);
+  claim.noise = claim.total = nu * claim.noise_gain;
+  return claim;
+}
+
 }  // namespace cerar::tuner

@@ -16,4 +16,8 @@ PlainCode ring_code(int workers, int components);
 /// Its tables for r >= 2; decoders are inverses, whole numbers. The claim is that of rounding alone.
 PlainDesign ring_design(int workers, int components, double nu);
 
+/// What messages that are plain sums claim on a wire that rounds by `nu`: partial sums of 1..N-1 workers, and
+/// the whole one where it is passed on, which every rank keeps as it was sent.
+runtime::ErrorClaim sum_claim(const runtime::Shape& shape, double nu);
+
 }  // namespace cerar::tuner

@@ -3,12 +3,19 @@
 // Parameters: kInterleave = 32
 
 
+
+// The one shim between the kernels and the four compilers that read them: NVRTC and nvcc (GPU code), Clang
+// in CUDA mode (the specialiser, which sees no CUDA headers) and Clang or GCC for the host. It includes no
+// system header; the specialiser pastes it in front of the generated source.
+
+
 /// The one parameter of every kernel, passed by value; plain data with the same layout on every side.
 ///
 /// A rank's share of one class is a number of rows; a row is `terms` lines of G elements; line k of row w
 /// starts at element (w * terms + k) * G. The message of the class has one line of G elements per row,
 /// `elements` in all, followed by one more line when `tail` is set: the class's last row, padded with zeros,
-/// lives in scratch of its own so that a count that does not divide never needs a copy of the vector.
+/// lives in scratch of its own so that a count that does not divide never needs a copy of the vector. How
+/// messages are stored is the wire's matter, see wire/ and runtime/plan/wire.h.
 struct cerar_visit_arguments {
   const float* input;  ///< the rank's vector; equals `slots` in place, and may not overlap it otherwise
   float* slots;        ///< samples and results
@@ -19,16 +26,12 @@ struct cerar_visit_arguments {
   void* message;         ///< outgoing message, or null at the last visit; may equal `received`
   long long elements;    ///< of the message without the padded row: rows * G
   int phase;             ///< p = (rank - class) mod N
-  int sample;        ///< number k of the sample that this visit completes; before the first one -1, -2, ...
-                     ///< counting back
-  float divisor;     ///< 1 for a sum, N for an average
-  int vector_width;  ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
+  int sample;     ///< number k of the sample that this visit completes; before the first one -1, -2, ...
+                  ///< counting back
+  float divisor;  ///< 1 for a sum, N for an average
+  float received_gain, message_gain;  ///< powers of two that messages of bf16 and f16 are multiplied by
+  int vector_width;                   ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
 };
-
-// The one shim between the kernels and the four compilers that read them: NVRTC and nvcc (GPU code), Clang
-// in CUDA mode (the specialiser, which sees no CUDA headers) and Clang or GCC for the host. It includes no
-// system header; the specialiser pastes it in front of the generated source.
-
 
 // Annotations that the specialiser acts on: a parameter's initialiser is replaced, a kernel is renamed.
 #if defined(__clang__)
@@ -65,6 +68,11 @@ struct cerar_dim3 {
 };
 extern const __attribute__((device)) cerar_dim3 threadIdx, blockIdx, blockDim, gridDim;
 __attribute__((device)) float __fmaf_rn(float, float, float);
+__attribute__((device)) int __float2int_rn(float);
+__attribute__((device)) unsigned __float_as_uint(float);
+__attribute__((device)) float __uint_as_float(unsigned);
+__attribute__((device)) unsigned __shfl_sync(unsigned, unsigned, int, int = 32);
+__attribute__((device)) unsigned __shfl_xor_sync(unsigned, unsigned, int, int = 32);
 #else  // host
 #define CERAR_GPU 0
 #define CERAR_DEVICE static inline __attribute__((always_inline))
@@ -88,6 +96,21 @@ CERAR_DEVICE float cerar_fma(float a, float b, float c) {
   return __fmaf_rn(a, b, c);
 #else
   return __builtin_fmaf(a, b, c);
+#endif
+}
+
+CERAR_DEVICE unsigned cerar_bits(float value) {
+#if CERAR_GPU
+  return __float_as_uint(value);
+#else
+  return __builtin_bit_cast(unsigned, value);
+#endif
+}
+CERAR_DEVICE float cerar_float(unsigned bits) {
+#if CERAR_GPU
+  return __uint_as_float(bits);
+#else
+  return __builtin_bit_cast(float, bits);
 #endif
 }
 
@@ -138,8 +161,7 @@ CERAR_DEVICE void cerar_prefetch([[maybe_unused]] const float* from, [[maybe_unu
 // GPU: grid-stride over packs of W elements. On the host: plain loops that the compiler vectorises; distinct
 // elements of a class never depend on each other, whatever aliases, because an element's loads all come
 // before its stores and every pointer is indexed alike. `before_row` is a statement for the host, once per
-// line. Bodies copy message pointers to locals first: pointers that are loaded again for every element halve
-// the vector width. A line's loop must not be unrolled before it is vectorised.
+// line. A line's loop must not be unrolled before it is vectorised.
 #if CERAR_GPU
 #define CERAR_FOR_EACH_IN_LINES(W, lines, interleave, row, lane, before_row)                     \
   for (long long cerar_at = (long long)blockIdx.x * blockDim.x + threadIdx.x;                    \
@@ -159,95 +181,234 @@ CERAR_DEVICE void cerar_prefetch([[maybe_unused]] const float* from, [[maybe_unu
   _Pragma("clang loop vectorize(assume_safety)") for (long long at = 0; at < (elements); at += (W))
 #endif
 
-// Runs `body<W, ...>(arguments, input, slots, offset, elements)` over the rows of the vector and, when there
-// is one, over the padded row behind them; `offset` is where the part starts in the message.
-#if CERAR_GPU
-#define CERAR_RUN(body, arguments, ...)                   \
-  do {                                                    \
-    if ((arguments).vector_width == 4)                    \
-      CERAR_RUN_WIDTH(body, arguments, 4, ##__VA_ARGS__); \
-    else                                                  \
-      CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__); \
-  } while (false)
+/// Messages of f32: element `at` of a part of a message is element `at` of its memory.
+CERAR_DEVICE long long cerar_part_bytes(long long elements) { return elements * 4; }
+
+CERAR_DEVICE float cerar_as_sent(float value, float) { return value; }
+
+template <int W>
+CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long, float) {
+  return cerar_load<W>(static_cast<const float*>(part) + at);
+}
+
+template <int W>
+CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long, float,
+                                        const cerar_pack<W>& value) {
+  cerar_store<W>(static_cast<float*>(part) + at, value);
+  return value;
+}
+
+template <int W>
+CERAR_DEVICE void cerar_pass(const void* from, void* to, long long at, long long) {
+  cerar_store<W>(static_cast<float*>(to) + at, cerar_load<W>(static_cast<const float*>(from) + at));
+}
+
+
+// Runs kernels' bodies over a class, and lets them at its messages. The last include of every wire, which
+// before says how messages are stored:
+//   cerar_part_bytes(elements)   bytes of a part of a message: its rows, or the padded row behind them
+//   cerar_as_sent(value, gain)   what receivers make of a value, where that follows from the value alone
+// and, on the GPU and for f32, for pack `at` of a part of `elements` elements,
+//   cerar_receive(part, at, elements, gain)         its value
+//   cerar_settle(part, at, elements, gain, value)   writes it and returns what it is for those who receive it
+//   cerar_pass(from, to, at, elements)              the same bits again
+// or, on the host, with CERAR_STAGED defined, for `count` elements from `first` on, a multiple of kStage,
+//   cerar_decode(part, elements, first, count, gain, to)
+//   cerar_encode(part, elements, first, count, gain, from)
+// Then the host's bodies work on f32 copies of a few rows that stay in the first-level cache.
+
+#if defined(CERAR_STAGED)
+CERAR_CONSTEXPR int kStage = 512;
+
+template <int W>
+CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long, float) {
+  return cerar_load<W>(static_cast<const float*>(part) + at);
+}
+template <int W>
+CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long, float,
+                                        const cerar_pack<W>& value) {
+  cerar_store<W>(static_cast<float*>(part) + at, value);
+  return value;
+}
+template <int W>
+CERAR_DEVICE void cerar_pass(const void*, void*, long long, long long) {}
+
+/// What becomes of a message: new values, new values that the rank itself keeps as others will receive them,
+/// or the received one again.
+enum class cerar_message { sent, settled, passed };
+
+/// Rows of a class, kStage elements of the message at a time.
+class cerar_stages {
+ public:
+  cerar_stages(const cerar_visit_arguments& a, int terms_, int interleave_, cerar_message fate_)
+      : arguments(a), terms(terms_), interleave(interleave_), fate(fate_) {}
+
+  const float* input = nullptr;
+  float* slots = nullptr;
+  long long offset = 0, elements = 0;
+  const float* from() const { return received; }
+  float* to() { return message; }
+
+  /// Goes to the next rows and decodes what was received for them; false behind the last ones.
+  bool next() {
+    first += elements;
+    while (first == part_elements) {
+      if (++part > (arguments.tail ? 1 : 0)) return false;
+      first = 0;
+      part_elements = part == 0 ? arguments.elements : interleave;
+      received_part = at_part(arguments.received);
+      message_part = const_cast<char*>(at_part(arguments.message));
+    }
+    elements = part_elements - first < kStage ? part_elements - first : kStage;
+    offset = (part == 0 ? 0 : arguments.elements) + first;
+    input = (part == 0 ? arguments.input : arguments.tail) + first * terms;
+    slots = (part == 0 ? arguments.slots : arguments.tail) + first * terms;
+    if (received_part)
+      cerar_decode(received_part, part_elements, first, (int)elements, arguments.received_gain, received);
+    return true;
+  }
+
+  /// Encodes what the rows' body has put into the message.
+  void finish() {
+    if (!message_part) return;
+    if (fate == cerar_message::passed) {
+      if (message_part != received_part && first == 0)
+        __builtin_memcpy(message_part, received_part, (unsigned long)cerar_part_bytes(part_elements));
+      return;
+    }
+    cerar_encode(message_part, part_elements, first, (int)elements, arguments.message_gain, message);
+    if (fate == cerar_message::settled)  // sums: the message's elements are the slots'
+      cerar_decode(message_part, part_elements, first, (int)elements, arguments.message_gain, slots);
+  }
+
+ private:
+  const char* at_part(const void* whole) const {
+    const auto* const bytes = static_cast<const char*>(whole);
+    return bytes && part == 1 ? bytes + cerar_part_bytes(arguments.elements) : bytes;
+  }
+
+  const cerar_visit_arguments& arguments;
+  const int terms, interleave;
+  const cerar_message fate;
+  int part = -1;
+  long long first = 0, part_elements = 0;
+  const char* received_part = nullptr;
+  char* message_part = nullptr;
+  alignas(64) float received[kStage];
+  alignas(64) float message[kStage];
+};
+
+#define CERAR_RUN_WIDTH(fate, body, arguments, W, ...)                                                    \
+  for (cerar_stages cerar_stage(arguments, kTerms, kInterleave, cerar_message::fate); cerar_stage.next(); \
+       cerar_stage.finish())                                                                              \
+  body<W, ##__VA_ARGS__>(arguments, cerar_stage.from(), cerar_stage.to(), cerar_stage.input,              \
+                         cerar_stage.slots, cerar_stage.offset, cerar_stage.elements)
 #else
-#define CERAR_RUN(body, arguments, ...) CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__)
+/// Where a part of a message begins. On the GPU without a branch, which would double the code of the loop.
+CERAR_DEVICE const void* cerar_part_of(const cerar_visit_arguments& a, const void* message, int part) {
+  if (!CERAR_GPU && !message) return nullptr;
+  return static_cast<const char*>(message) + (part ? cerar_part_bytes(a.elements) : 0);
+}
+CERAR_DEVICE void* cerar_part_of(const cerar_visit_arguments& a, void* message, int part) {
+  if (!CERAR_GPU && !message) return nullptr;
+  return static_cast<char*>(message) + (part ? cerar_part_bytes(a.elements) : 0);
+}
+
+// One loop over both parts rather than the body twice: it halves the code, which is most of NVRTC's time.
+#define CERAR_RUN_WIDTH(fate, body, arguments, W, ...)                                                \
+  _Pragma("unroll 1") for (int cerar_part = 0; cerar_part < ((arguments).tail ? 2 : 1); ++cerar_part) \
+      body<W, ##__VA_ARGS__>(arguments, cerar_part_of(arguments, (arguments).received, cerar_part),   \
+                             cerar_part_of(arguments, (arguments).message, cerar_part),               \
+                             cerar_part ? (arguments).tail : (arguments).input,                       \
+                             cerar_part ? (arguments).tail : (arguments).slots,                       \
+                             cerar_part ? (arguments).elements : 0,                                   \
+                             cerar_part ? kInterleave : (arguments).elements)
+#endif
+
+template <int W>
+CERAR_DEVICE void cerar_send(void* part, long long at, long long elements, float gain,
+                             const cerar_pack<W>& value) {
+  cerar_settle<W>(part, at, elements, gain, value);
+}
+
+// Runs `body<W, ...>(arguments, from, to, input, slots, offset, elements)` over the rows of the vector and,
+// when there is one, over the padded row behind them. `from` and `to` are where the message's `elements`
+// elements for these rows begin, the first of them number `offset` of the message. CERAR_SETTLE and
+// CERAR_PASS are for bodies that use cerar_settle and cerar_pass.
+#define CERAR_RUN(body, arguments, ...) CERAR_RUN_PACKS(sent, body, arguments, ##__VA_ARGS__)
+#define CERAR_SETTLE(body, arguments, ...) CERAR_RUN_PACKS(settled, body, arguments, ##__VA_ARGS__)
+#define CERAR_PASS(body, arguments, ...) CERAR_RUN_PACKS(passed, body, arguments, ##__VA_ARGS__)
+#if !CERAR_GPU
+#define CERAR_RUN_PACKS(fate, body, arguments, ...) CERAR_RUN_WIDTH(fate, body, arguments, 1, ##__VA_ARGS__)
+#elif defined(CERAR_BLOCK)  // converted by whole warps, with packs of 4; all pointers are aligned for them
+#define CERAR_RUN_PACKS(fate, body, arguments, ...) CERAR_RUN_WIDTH(fate, body, arguments, 4, ##__VA_ARGS__)
+#else
+#define CERAR_RUN_PACKS(fate, body, arguments, ...)             \
+  do {                                                          \
+    if ((arguments).vector_width == 4)                          \
+      CERAR_RUN_WIDTH(fate, body, arguments, 4, ##__VA_ARGS__); \
+    else                                                        \
+      CERAR_RUN_WIDTH(fate, body, arguments, 1, ##__VA_ARGS__); \
+  } while (false)
 #endif
 
 // The same for bodies that keep many lines at once: on the host whole lines, so that the loops over elements
 // are inside; on the GPU packs of 4 only where their registers suffice (`narrow` says that they do not).
-#if CERAR_GPU
-#define CERAR_RUN_MANY(body, arguments, narrow, ...)      \
-  do {                                                    \
-    if ((arguments).vector_width == 4 && !(narrow))       \
-      CERAR_RUN_WIDTH(body, arguments, 4, ##__VA_ARGS__); \
-    else                                                  \
-      CERAR_RUN_WIDTH(body, arguments, 1, ##__VA_ARGS__); \
-  } while (false)
-#else
+#if !CERAR_GPU
 #define CERAR_RUN_MANY(body, arguments, narrow, ...) \
-  CERAR_RUN_WIDTH(body, arguments, kInterleave, ##__VA_ARGS__)
+  CERAR_RUN_WIDTH(sent, body, arguments, kInterleave, ##__VA_ARGS__)
+#elif defined(CERAR_BLOCK)
+#define CERAR_RUN_MANY(body, arguments, narrow, ...) CERAR_RUN(body, arguments, ##__VA_ARGS__)
+#else
+#define CERAR_RUN_MANY(body, arguments, narrow, ...)            \
+  do {                                                          \
+    if ((arguments).vector_width == 4 && !(narrow))             \
+      CERAR_RUN_WIDTH(sent, body, arguments, 4, ##__VA_ARGS__); \
+    else                                                        \
+      CERAR_RUN_WIDTH(sent, body, arguments, 1, ##__VA_ARGS__); \
+  } while (false)
 #endif
-// One loop over both parts rather than the body twice: it halves the code, which is most of NVRTC's time.
-#define CERAR_RUN_WIDTH(body, arguments, W, ...)                                       \
-  for (int cerar_part = 0; cerar_part < ((arguments).tail ? 2 : 1); ++cerar_part)      \
-  body<W, ##__VA_ARGS__>(arguments, cerar_part ? (arguments).tail : (arguments).input, \
-                         cerar_part ? (arguments).tail : (arguments).slots,            \
-                         cerar_part ? (arguments).elements : 0,                        \
-                         cerar_part ? kInterleave : (arguments).elements)
-
-
-/// Messages of f32: element `index` of the message is element `index` of the buffer.
-template <int W>
-CERAR_DEVICE cerar_pack<W> cerar_receive(const void* message, long long index) {
-  return cerar_load<W>(static_cast<const float*>(message) + index);
-}
-
-template <int W>
-CERAR_DEVICE void cerar_send(void* message, long long index, const cerar_pack<W>& value) {
-  cerar_store<W>(static_cast<float*>(message) + index, value);
-}
 
 // ---- specialised from templates/sum.cu
 // Messages that are plain sums (r = 1, c divides N): begin, relay, settle, keep. Copy and add, nothing else;
 // an average divides once, where the sum is complete.
 
+CERAR_CONSTEXPR int kTerms = 1;
 CERAR_PARAMETER int kInterleave = 32;
 static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0,
               "interleave must be a power of two from 4");
 
 /// A visit before the sum is complete: the rank's own elements join the message, the vector stays as it is.
 template <int W, bool Receives>
-CERAR_DEVICE void relay_part(const cerar_visit_arguments& a, const float* input, float*, long long offset,
-                             long long elements) {
-  const void* const from = a.received;
-  void* const to = a.message;
+CERAR_DEVICE void relay_part(const cerar_visit_arguments& a, const void* from, void* to, const float* input,
+                             float*, long long, long long elements) {
   CERAR_FOR_EACH(W, elements, at) {
     cerar_pack<W> x = cerar_load<W>(input + at);
     if constexpr (Receives) {
-      const cerar_pack<W> received = cerar_receive<W>(from, offset + at);
+      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
       for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + x.at[i];
     }
-    cerar_send<W>(to, offset + at, x);
+    cerar_send<W>(to, at, elements, a.message_gain, x);
   }
 }
 
 /// The message holds the whole sum: after adding the rank's own elements (`Adds`), or already when it comes.
+/// Every rank keeps what the message holds, rounded for the wire once.
 template <int W, bool Adds, bool Average, bool Forwards>
-CERAR_DEVICE void settle_part(const cerar_visit_arguments& a, const float* input, float* slots,
-                              long long offset, long long elements) {
-  const void* const from = a.received;
-  void* const to = a.message;
+CERAR_DEVICE void settle_part(const cerar_visit_arguments& a, const void* from, void* to, const float* input,
+                              float* slots, long long, long long elements) {
   const float divisor = a.divisor;
   CERAR_FOR_EACH(W, elements, at) {
-    cerar_pack<W> x = cerar_receive<W>(from, offset + at);
+    cerar_pack<W> x = cerar_receive<W>(from, at, elements, a.received_gain);
     if constexpr (Adds) {
       const cerar_pack<W> own = cerar_load<W>(input + at);
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] + own.at[i];
     }
     if constexpr (Average)
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] / divisor;
+    if constexpr (Forwards && Adds) x = cerar_settle<W>(to, at, elements, a.message_gain, x);
+    if constexpr (Forwards && !Adds) cerar_pass<W>(from, to, at, elements);
     cerar_store<W>(slots + at, x);
-    if constexpr (Forwards) cerar_send<W>(to, offset + at, x);
   }
 }
 
@@ -258,9 +419,9 @@ CERAR_KERNEL cerar_ring_c4_relay(cerar_visit_arguments a) { CERAR_RUN(relay_part
 CERAR_KERNEL cerar_ring_c4_settle(cerar_visit_arguments a) {
   if (a.message) {
     if (a.divisor == 1.0f)
-      CERAR_RUN(settle_part, a, true, false, true);
+      CERAR_SETTLE(settle_part, a, true, false, true);
     else
-      CERAR_RUN(settle_part, a, true, true, true);
+      CERAR_SETTLE(settle_part, a, true, true, true);
   } else {
     if (a.divisor == 1.0f)
       CERAR_RUN(settle_part, a, true, false, false);
@@ -271,7 +432,7 @@ CERAR_KERNEL cerar_ring_c4_settle(cerar_visit_arguments a) {
 
 CERAR_KERNEL cerar_ring_c4_keep(cerar_visit_arguments a) {
   if (a.message)
-    CERAR_RUN(settle_part, a, false, false, true);
+    CERAR_PASS(settle_part, a, false, false, true);
   else
     CERAR_RUN(settle_part, a, false, false, false);
 }

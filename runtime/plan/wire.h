@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/plan/plan.h"
+
+namespace cerar::runtime {
+
+/// How one type of message is stored. The kernels' conversions are in templates/wire/<name>.h.
+struct WireFormat {
+  Wire wire;
+  std::string_view name;
+  int bits;         ///< of an element
+  int significand;  ///< bits, of floating point; 0 for block fixed point
+};
+
+const WireFormat& format_of(Wire wire);
+
+/// Blocks of integers that share an f32 scale.
+inline bool is_block_wire(Wire wire) { return format_of(wire).significand == 0; }
+
+/// Bytes of a message of `elements` elements: those of a class's rows, and where `padded` those of the padded
+/// row behind them, which has blocks of its own.
+std::uint64_t message_bytes(const Variant& variant, std::uint64_t elements, bool padded);
+
+/// Bytes per element of long messages: 2 + 4/128 for fx16 in blocks of 128.
+double bytes_per_element(Wire wire, int block);
+
+}  // namespace cerar::runtime

@@ -1,0 +1,136 @@
+#pragma once
+
+// Block fixed point: blocks of CERAR_BLOCK neighbouring elements of a message share one f32 scale, the
+// largest magnitude divided by the largest integer, so that the largest element fills the integer. A part of
+// a message is the integers of all its elements, then the scales. The wire's own header says how integers are
+// stored, in
+//   kLargest, cerar_integer_bytes(elements), cerar_put(part, elements, at, q), cerar_get(part, elements, at)
+// of four neighbours on the GPU and of `count` elements on the host.
+//
+// An exact scale rather than a power of two: that would cost 1.4 times the noise (README).
+
+#if !defined(CERAR_BLOCK)
+#define CERAR_BLOCK 128
+#endif
+CERAR_CONSTEXPR int kBlock = CERAR_BLOCK;
+static_assert(kBlock == 32 || kBlock == 64 || kBlock == 128, "a block is shared by at most one warp");
+
+CERAR_DEVICE long long cerar_part_bytes(long long elements) {
+  return (cerar_integer_bytes(elements) + (elements + kBlock - 1) / kBlock * 4 + 15) / 16 * 16;
+}
+
+/// An element's rounding depends on its block.
+CERAR_DEVICE float cerar_as_sent(float value, float) { return value; }
+
+CERAR_DEVICE float* cerar_scales(void* part, long long elements) {
+  return reinterpret_cast<float*>(static_cast<char*>(part) + cerar_integer_bytes(elements));
+}
+CERAR_DEVICE const float* cerar_scales(const void* part, long long elements) {
+  return reinterpret_cast<const float*>(static_cast<const char*>(part) + cerar_integer_bytes(elements));
+}
+
+/// Scale of a block from the bits of its largest magnitude: NaN where an element is not finite, so that the
+/// whole block arrives as NaN. One that is no normal number is rounded up, so that integers keep their range.
+CERAR_DEVICE float cerar_scale(unsigned largest_bits) {
+  if (largest_bits >= 0x7f800000u) return cerar_float(0x7fc00000u);
+  const float scale = cerar_float(largest_bits) / (float)kLargest;
+  return largest_bits == 0 || scale >= 0x1p-126f ? scale : scale + 0x1p-149f;
+}
+
+/// What elements are multiplied by; 0 where that would overflow, or there is nothing to multiply.
+CERAR_DEVICE float cerar_inverse(float scale) { return scale >= 0x1p-126f ? 1.0f / scale : 0.0f; }
+
+/// For blocks without an inverse: zeros, what is not finite, and numbers below 2^-126 times kLargest.
+CERAR_DEVICE int cerar_divided(float value, float scale) {
+#if CERAR_GPU
+  return scale > 0 ? __float2int_rn(value / scale) : 0;
+#else
+  return scale > 0 ? (int)__builtin_rintf(value / scale) : 0;
+#endif
+}
+
+#if CERAR_GPU
+template <int W>
+CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long elements, float) {
+  static_assert(W == 4, "a block is converted by kBlock / 4 threads");
+  const cerar_integers q = cerar_get(part, elements, at);
+  const float scale = cerar_scales(part, elements)[at / kBlock];
+  cerar_pack<W> value;
+  for (int i = 0; i < W; ++i) value.at[i] = (float)q.at[i] * scale;
+  return value;
+}
+
+template <int W>
+CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long elements, float,
+                                        const cerar_pack<W>& value) {
+  static_assert(W == 4, "a block is converted by kBlock / 4 threads");
+  // Neighbouring threads hold neighbouring elements; the last warp of a part may be incomplete.
+  const long long left = elements / 4 - (at / 4 & ~31LL);
+  const unsigned active = left >= 32 ? ~0u : (1u << left) - 1;
+  const int lane = (int)(at / 4 & 31);
+  unsigned largest = 0;
+  for (int i = 0; i < W; ++i) {
+    const unsigned bits = cerar_bits(value.at[i]) & 0x7fffffffu;
+    largest = bits > largest ? bits : largest;
+  }
+  for (int step = 1; step < kBlock / 4; step *= 2) {
+    const unsigned other = __shfl_xor_sync(active, largest, step);
+    if ((active >> (lane ^ step) & 1) && other > largest) largest = other;
+  }
+  // Where lanes are missing, only the first of a block has seen all others.
+  largest = __shfl_sync(active, largest, lane & ~(kBlock / 4 - 1));
+  const float scale = cerar_scale(largest), inverse = cerar_inverse(scale);
+  cerar_integers q;
+  cerar_pack<W> sent;
+  for (int i = 0; i < W; ++i) {
+    q.at[i] = inverse > 0 ? __float2int_rn(value.at[i] * inverse) : cerar_divided(value.at[i], scale);
+    sent.at[i] = (float)q.at[i] * scale;
+  }
+  cerar_put(part, elements, at, q);
+  if (at % kBlock == 0) cerar_scales(part, elements)[at / kBlock] = scale;
+  return sent;
+}
+
+template <int W>
+CERAR_DEVICE void cerar_pass(const void* from, void* to, long long at, long long elements) {
+  cerar_put(to, elements, at, cerar_get(from, elements, at));
+  if (at % kBlock == 0) cerar_scales(to, elements)[at / kBlock] = cerar_scales(from, elements)[at / kBlock];
+}
+#else
+#define CERAR_STAGED 1
+/// `first` is a multiple of kBlock.
+CERAR_DEVICE void cerar_decode(const void* part, long long elements, long long first, int count, float,
+                               float* to) {
+  const float* const scales = cerar_scales(part, elements) + first / kBlock;
+  int q[kBlock];
+  for (int begin = 0; begin < count; begin += kBlock) {
+    const int size = count - begin < kBlock ? count - begin : kBlock;
+    const float scale = scales[begin / kBlock];
+    cerar_get(part, elements, first + begin, size, q);
+    for (int i = 0; i < size; ++i) to[begin + i] = (float)q[i] * scale;
+  }
+}
+
+CERAR_DEVICE void cerar_encode(void* part, long long elements, long long first, int count, float,
+                               const float* from) {
+  float* const scales = cerar_scales(part, elements) + first / kBlock;
+  int q[kBlock];
+  for (int begin = 0; begin < count; begin += kBlock) {
+    const int size = count - begin < kBlock ? count - begin : kBlock;
+    unsigned largest = 0;
+    for (int i = 0; i < size; ++i) {
+      const unsigned bits = cerar_bits(from[begin + i]) & 0x7fffffffu;
+      largest = bits > largest ? bits : largest;
+    }
+    const float scale = cerar_scale(largest), inverse = cerar_inverse(scale);
+    if (inverse > 0)
+      for (int i = 0; i < size; ++i) q[i] = (int)__builtin_rintf(from[begin + i] * inverse);
+    else
+      for (int i = 0; i < size; ++i) q[i] = cerar_divided(from[begin + i], scale);
+    cerar_put(part, elements, first + begin, size, q);
+    scales[begin / kBlock] = scale;
+  }
+}
+#endif
+
+#include "templates/run.h"
