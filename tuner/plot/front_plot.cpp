@@ -260,7 +260,13 @@ class Drawing {
 
 }  // namespace
 
-std::string front_script(const Front& front, ImageFormat format) {
+std::string front_script(const Front& all, ImageFormat format) {
+  // Beside six wires, what is slower than what users have would only make the rest smaller.
+  constexpr double kTooSlow = 1.1;
+  Front front = all;
+  if (front.wires.size() > 1)
+    std::erase_if(front.points,
+                  [&](const FrontPoint& point) { return point.time_us > kTooSlow * front.baseline_us; });
   const Axes axes(front);
   Drawing drawing(axes, format);
   const auto add = [&](std::string_view name, const Style& style, Curve curve) {
