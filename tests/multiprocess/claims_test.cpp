@@ -12,13 +12,14 @@ namespace {
 struct Case {
   const char* construction;
   int workers, components;
+  const char* wire = "f32";
 };
 
 class JobClaims : public testing::TestWithParam<Case> {};
 
 TEST_P(JobClaims, EveryRankStaysWithinThePlansClaim) {
-  const auto [construction, workers, components] = GetParam();
-  const std::string plan = job_plan(construction, workers, components), store = fresh_store();
+  const auto [construction, workers, components, wire] = GetParam();
+  const std::string plan = job_plan(construction, workers, components, wire), store = fresh_store();
   const auto claim = runtime::load_plan(plan).variants[0].claim;
   expect_all(workers, [&, workers = workers](int rank) -> std::string {
     const runtime::JobRank job(rank, workers, plan, [&](cerarComm_t* comm, cerarPlan_t loaded) {
@@ -41,13 +42,24 @@ TEST_P(JobClaims, EveryRankStaysWithinThePlansClaim) {
   });
 }
 
-constexpr Case kCases[] = {{"ring", 2, 1},           {"ring", 2, 2},          {"ring", 3, 3},
-                           {"ring", 8, 3},           {"ring", 8, 8},          {"ring", 16, 16},
-                           {"differential", 3, 6},   {"differential", 4, 16}, {"differential", 8, 32},
-                           {"differential", 16, 64}, {"harmonic", 4, 8},      {"optimized", 8, 20}};
+constexpr Case kCases[] = {{"ring", 2, 1},
+                           {"ring", 2, 2},
+                           {"ring", 3, 3},
+                           {"ring", 8, 3},
+                           {"ring", 8, 8},
+                           {"ring", 16, 16},
+                           {"differential", 3, 6},
+                           {"differential", 4, 16},
+                           {"differential", 8, 32},
+                           {"differential", 16, 64},
+                           {"harmonic", 4, 8},
+                           {"optimized", 8, 20},
+                           {"differential", 8, 32, "fx16"},
+                           {"differential", 4, 16, "bf16"}};
 INSTANTIATE_TEST_SUITE_P(Processes, JobClaims, testing::ValuesIn(kCases), [](const auto& info) {
   return std::string(info.param.construction) + "N" + std::to_string(info.param.workers) + "c" +
-         std::to_string(info.param.components);
+         std::to_string(info.param.components) +
+         (info.param.wire == std::string("f32") ? "" : info.param.wire);
 });
 
 }  // namespace

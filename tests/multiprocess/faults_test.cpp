@@ -121,6 +121,16 @@ TEST_F(Fault, ARankThatDoesNotCallIsNamed) {
   EXPECT_THAT(endings[1].answer, HasSubstr("all-reduce number 1 was not called within 1000 ms by rank(s) 1"));
 }
 
+TEST_F(Fault, TheEnvironmentSetsTheTimeout) {
+  Job job(2, [&](int rank) -> std::string {
+    ::setenv("CERAR_TIMEOUT", "1.5", 1);
+    const Comm comm = join(rank, 2, "", stores[0], 0);
+    if (rank == 1) ::sleep(4);
+    return all_reduce(comm, 100);
+  });
+  EXPECT_THAT(job.finish()[0].answer, HasSubstr("was not called within 1500 ms by rank(s) 1"));
+}
+
 TEST_F(Fault, ARankThatLeavesIsNamed) {
   Job job(kRanks, [&](int rank) -> std::string {
     Comm comm = join(rank, kRanks, plan, stores[0]);

@@ -16,15 +16,15 @@ const std::filesystem::path& job_scratch() {
   return directory.path();
 }
 
-std::string job_plan(const std::string& construction, int workers, int components) {
+std::string job_plan(const std::string& construction, int workers, int components, const std::string& wire) {
   static std::map<std::string, std::string> made;
-  const std::string name = fmt::format("{}-n{}-c{}", construction, workers, components);
+  const std::string name = fmt::format("{}-n{}-c{}-{}", construction, workers, components, wire);
   auto& directory = made[name];
   if (!directory.empty()) return directory;
   const std::string path = (job_scratch() / name).string();
   const auto result = run_command({CERAR_TUNE, "--topology", "local", "--workers", std::to_string(workers),
                                    "--construction", construction, "--components", std::to_string(components),
-                                   "--max-error", "1", "--out", path});
+                                   "--max-error", "1", "--wire", wire, "--out", path});
   if (result.exit_code != 0) throw Error(ErrorCode::system, "cerar-tune failed: " + result.err);
   return directory = path;
 }

@@ -13,7 +13,8 @@ const std::filesystem::path& job_scratch();
 
 /// The directory of a plan with one variant, made by cerar-tune on first use. Call it before ranks are
 /// forked.
-std::string job_plan(const std::string& construction, int workers, int components);
+std::string job_plan(const std::string& construction, int workers, int components,
+                     const std::string& wire = "f32");
 
 /// A communicator of a rank's process, destroyed with its owner.
 struct DestroyComm {
