@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/plan/names.h"
 #include "runtime/plan/wire.h"
 
 namespace cerar::generator {
@@ -138,7 +139,7 @@ void add_differential(KernelSpec& spec, const runtime::Variant& variant,
 
 KernelSpec make_kernel_spec(const runtime::Variant& variant) {
   KernelSpec spec{.family = "sum",
-                  .wire = std::string(runtime::format_of(variant.wire).name),
+                  .wire = std::string(runtime::name_of(variant.wire)),
                   .block = runtime::is_block_wire(variant.wire) ? variant.block : 0,
                   .prefix = prefix_of(variant.name),
                   .parameters = {}};

@@ -61,21 +61,21 @@ CERAR_API cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarP
 CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPlan_t plan,
                                           const char* store, const char* interface_name, int timeout_ms);
 
-/* Tells the other ranks, where they are processes, and waits until they have received what was sent. */
+/* Tells the other ranks, where they are processes. What was sent before still reaches them. */
 CERAR_API cerarResult_t cerarCommDestroy(cerarComm_t comm);
 
 /* Sums (or averages) `count` elements of `type` over all ranks. send == recv works in place; any other
  * overlap is refused. Pointers need the alignment of their type, no more. Blocks; each communicator belongs
  * to one thread at a time. `stream` is for GPU communicators and must be NULL here. With c > N components
  * results are approximate, within the plan's claim, and differ between ranks by about the same amount; with c
- * <= N they are exact sums. */
+ * <= N and messages of f32 they are exact sums. */
 CERAR_API cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDataType_t type,
                                        cerarRedOp_t op, cerarComm_t comm, void* stream);
 
 /* What the last successful all-reduce of a communicator did. */
 typedef struct {
   char variant[64];       /* name in the plan; empty when nothing had to be sent */
-  int components;         /* c; c <= N is exact */
+  int components;         /* c; c <= N is exact in messages of f32 */
   int lanes;              /* parts that ran staggered */
   uint64_t operation;     /* number of the call on this communicator, from 0 */
   uint64_t scratch_bytes; /* memory used beyond the caller's vectors */

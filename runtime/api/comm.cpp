@@ -7,7 +7,6 @@
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 #include "runtime/executor/host/builtin_ring.h"
-#include "runtime/executor/host/elements.h"
 #include "runtime/executor/host/host_executor.h"
 #include "runtime/plan/names.h"
 

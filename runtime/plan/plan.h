@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -16,6 +17,7 @@ enum class Messages { sum, plain, differential };
 enum class Construction { ring, harmonic, vandermonde, optimized, differential };
 /// Of vectors in memory; sums are always formed in f32.
 enum class DataType { f32, bf16, f16 };
+constexpr std::size_t size_of(DataType type) { return type == DataType::f32 ? 4 : 2; }
 /// Of messages: floating point, or blocks of integers of so many bits (fixed point) with a scale each.
 enum class Wire { f32, bf16, f16, fx16, fx12, fx8 };
 

@@ -6,8 +6,8 @@ namespace cerar::runtime {
 namespace {
 
 constexpr WireFormat kFormats[] = {
-    {Wire::f32, "f32", 32, 24},  {Wire::bf16, "bf16", 16, 8}, {Wire::f16, "f16", 16, 11},
-    {Wire::fx16, "fx16", 16, 0}, {Wire::fx12, "fx12", 12, 0}, {Wire::fx8, "fx8", 8, 0},
+    {Wire::f32, 32, 24}, {Wire::bf16, 16, 8}, {Wire::f16, 16, 11},
+    {Wire::fx16, 16, 0}, {Wire::fx12, 12, 0}, {Wire::fx8, 8, 0},
 };
 
 // The same as cerar_part_bytes of the kernels.
@@ -19,6 +19,8 @@ std::uint64_t part_bytes(const Variant& variant, std::uint64_t elements) {
 }
 
 }  // namespace
+
+std::span<const WireFormat> wire_formats() { return kFormats; }
 
 const WireFormat& format_of(Wire wire) {
   return *std::find_if(std::begin(kFormats), std::end(kFormats),

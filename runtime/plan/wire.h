@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <span>
 
 #include "runtime/plan/plan.h"
 
@@ -10,11 +10,12 @@ namespace cerar::runtime {
 /// How one type of message is stored. The kernels' conversions are in templates/wire/<name>.h.
 struct WireFormat {
   Wire wire;
-  std::string_view name;
   int bits;         ///< of an element
   int significand;  ///< bits, of floating point; 0 for block fixed point
 };
 
+/// All of them, in the order of `Wire`.
+std::span<const WireFormat> wire_formats();
 const WireFormat& format_of(Wire wire);
 
 /// Blocks of integers that share an f32 scale.

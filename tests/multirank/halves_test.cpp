@@ -131,7 +131,6 @@ TEST(Halves, AveragesDoNotOverflowWhereSumsDo) {
 
 TEST(Halves, RanksMustAgreeOnTheType) {
   const LocalRanks ranks("", 2);
-  std::vector<std::uint16_t> vector(100);
   std::string sentences[2];
   ranks.run([&](int rank) {
     std::vector<std::uint16_t> mine(100);

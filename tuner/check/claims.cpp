@@ -81,7 +81,7 @@ void check_predictions(const runtime::Plan& plan, Findings& findings) {
   const CostLine baseline = baseline_cost(topology, plan.workers);
   for (const auto& variant : plan.variants) {
     const CostLine cost = cost_of(topology, variant.shape, variant.messages,
-                                  {.vector = plan.data_type == runtime::DataType::f32 ? 4.0 : 2.0,
+                                  {.vector = static_cast<double>(runtime::size_of(plan.data_type)),
                                    .message = runtime::bytes_per_element(variant.wire, variant.block)});
     const Comparison compare(variant, "the topology", findings);
     compare.setting("lanes", variant.lanes, topology.lanes);

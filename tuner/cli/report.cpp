@@ -32,7 +32,7 @@ std::vector<std::size_t> shown(const std::vector<Candidate>& candidates, const s
   std::vector<std::size_t> list;
   std::vector<Objectives> objectives;
   for (const Candidate& candidate : candidates)
-    objectives.push_back({candidate.is_exact() ? 0 : candidate.claim.total, candidate.cost.us_per_mib});
+    objectives.push_back({candidate.counted_error(), candidate.cost.us_per_mib});
   const auto front = non_dominated(objectives);
   for (std::size_t i = 0; i < candidates.size(); ++i)
     if (!several_wires || chosen.count(i) > 0 || std::binary_search(front.begin(), front.end(), i))

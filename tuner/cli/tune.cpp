@@ -26,10 +26,13 @@ using runtime::Construction;
 
 const std::filesystem::path kPlans = "plans";
 
-constexpr runtime::Wire kWires[] = {runtime::Wire::f32,  runtime::Wire::bf16, runtime::Wire::f16,
-                                    runtime::Wire::fx16, runtime::Wire::fx12, runtime::Wire::fx8};
-
 [[noreturn]] void refuse(const std::string& sentence) { throw Error(ErrorCode::invalid_argument, sentence); }
+
+std::vector<runtime::Wire> all_wires() {
+  std::vector<runtime::Wire> wires;
+  for (const auto& format : runtime::wire_formats()) wires.push_back(format.wire);
+  return wires;
+}
 
 void set_types(const TuneArguments& arguments, SearchOptions& options) {
   if (!runtime::from_name(arguments.data_type, options.type))
@@ -39,7 +42,7 @@ void set_types(const TuneArguments& arguments, SearchOptions& options) {
   if (arguments.wire == "native")
     options.wires = {native_wire(options.type)};
   else if (arguments.wire == "auto")
-    options.wires.assign(std::begin(kWires), std::end(kWires));
+    options.wires = all_wires();
   else if (runtime::from_name(arguments.wire, wire))
     options.wires = {wire};
   else
@@ -96,7 +99,7 @@ namespace {
 std::optional<Candidate> with_any_wire(const TuneArguments& arguments, const Topology& topology,
                                        SearchOptions options) {
   if (arguments.wire != "native" || options.workers < 2) return std::nullopt;
-  options.wires.assign(std::begin(kWires), std::end(kWires));
+  options.wires = all_wires();
   options.progress = [](const std::string&) {};
   if (!options.components && !options.construction) options.construction = Construction::differential;
   try {

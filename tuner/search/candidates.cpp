@@ -65,7 +65,7 @@ Design design_code(Construction construction, const runtime::Shape& shape, doubl
 CostLine cost_of_candidate(const Topology& topology, const SearchOptions& options,
                            const Candidate& candidate) {
   return cost_of(topology, candidate.shape, candidate.messages,
-                 {.vector = options.type == runtime::DataType::f32 ? 4.0 : 2.0,
+                 {.vector = static_cast<double>(runtime::size_of(options.type)),
                   .message = runtime::bytes_per_element(candidate.wire, kBlock)});
 }
 

@@ -45,6 +45,8 @@ struct Candidate {
 
   /// Nothing is lost but what any sum in f32 loses.
   bool is_exact() const { return construction == runtime::Construction::ring && wire == runtime::Wire::f32; }
+  /// What the choice between codes weighs: the rounding that any sum in f32 has counts as none.
+  double counted_error() const { return is_exact() ? 0 : claim.total; }
   double rate() const { return static_cast<double>(shape.rounds) / shape.components; }
   /// That each rank sends.
   double bytes_per_element() const { return rate() * runtime::bytes_per_element(wire, kBlock); }

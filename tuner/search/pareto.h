@@ -27,8 +27,7 @@ struct FrontPoint {
   double time_us = 0;          ///< predicted
   bool on_common_front = false;
 
-  /// The error of an exact code, the rounding that any sum has, counts as none.
-  Objectives objectives() const { return {candidate.is_exact() ? 0 : candidate.claim.total, time_us}; }
+  Objectives objectives() const { return {candidate.counted_error(), time_us}; }
 };
 
 /// Which codes are worth a thought for vectors of one size.

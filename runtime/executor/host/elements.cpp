@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstring>
-#include <type_traits>
 
 namespace cerar::runtime {
 namespace {
@@ -56,8 +55,6 @@ void narrow_all(const float* from, std::uint64_t count, void* vector, std::uint6
 }
 
 }  // namespace
-
-std::size_t size_of(DataType type) { return type == DataType::f32 ? 4 : 2; }
 
 void widen(DataType type, const void* vector, std::uint64_t first, std::uint64_t count, float* to) {
   switch (type) {

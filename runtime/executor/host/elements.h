@@ -1,13 +1,10 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "runtime/plan/plan.h"
 
 namespace cerar::runtime {
-
-std::size_t size_of(DataType type);
 
 /// Elements first..first+count-1 of a vector as f32; exact.
 void widen(DataType type, const void* vector, std::uint64_t first, std::uint64_t count, float* to);
