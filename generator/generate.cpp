@@ -94,6 +94,23 @@ void record_resources(runtime::Variant& variant, const Job& job) {
   }
 }
 
+/// The size of blocks that leaves most threads resident on a multiprocessor of 65536 registers, which are
+/// given to warps 256 at a time, and 2048 threads; of equals 256, then the larger.
+int block_threads(const runtime::Kernel& kernel) {
+  int registers = 1;
+  for (const auto& use : kernel.resources) registers = std::max(registers, use.registers);
+  const int per_warp = (registers * 32 + 255) / 256 * 256;
+  int best = 0, best_resident = 0;
+  for (const int threads : {256, 512, 128}) {
+    const int blocks = std::min(2048 / threads, 65536 / (per_warp * threads / 32));
+    if (blocks * threads > best_resident) {
+      best = threads;
+      best_resident = blocks * threads;
+    }
+  }
+  return best;
+}
+
 std::vector<Job> jobs_of(const runtime::Plan& plan, const GenerateOptions& options) {
   std::vector<std::string> targets =
       options.host ? std::vector<std::string>{kHost} : std::vector<std::string>{};
@@ -127,7 +144,7 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
     variant.kernels.clear();
     variant.artefacts.clear();
     for (const std::string& role : roles(spec.family))
-      variant.kernels.push_back({role, fmt::format("cerar_{}_{}", spec.prefix, role), {}});
+      variant.kernels.push_back({role, fmt::format("cerar_{}_{}", spec.prefix, role)});
     record(variant, "source", sources[i]);
     report("specialised " + variant.name);
   });
@@ -155,6 +172,8 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
     if (job.target != kHost) record_resources(variant, job);
     directory.write(variant.artefacts.back().file, job.bytes);
   }
+  for (runtime::Variant& variant : result.variants)
+    for (runtime::Kernel& kernel : variant.kernels) kernel.threads = block_threads(kernel);
   const std::string text = plan_text(result);
   directory.write(runtime::kPlanFileName, text);
   directory.publish();

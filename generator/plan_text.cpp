@@ -75,8 +75,9 @@ void append_tables(std::string& out, const runtime::Variant& variant) {
 void append_kernels(std::string& out, const runtime::Variant& variant) {
   out += variant.kernels.empty() ? "    kernels: []\n" : "    kernels:\n";
   for (const auto& kernel : variant.kernels) {
-    fmt::format_to(Out(out), "      - role: {}\n        entry: {}\n        resources:{}\n", kernel.role,
-                   kernel.entry, kernel.resources.empty() ? " []" : "");
+    fmt::format_to(Out(out),
+                   "      - role: {}\n        entry: {}\n        threads: {}\n        resources:{}\n",
+                   kernel.role, kernel.entry, kernel.threads, kernel.resources.empty() ? " []" : "");
     for (const auto& use : kernel.resources)
       fmt::format_to(Out(out), "          - {{target: {}, registers: {}, spill_bytes: {}}}\n", use.target,
                      use.registers, use.spill_bytes);

@@ -5,6 +5,7 @@
 // the component two samples back. Phase 0 (the "turn") raises the order of the message: it subtracts its own
 // previous sample and divides by epsilon.
 #include "templates/wire/f32.h"
+#include "templates/elements.h"
 
 CERAR_PARAMETER int kWorkers = 2;
 CERAR_PARAMETER int kTerms = 2;
@@ -188,3 +189,7 @@ CERAR_KERNEL close(cerar_visit_arguments a) {
   else
     CERAR_RUN(visit_part, a, false, false, 0, (kTerms > 2), true, false);
 }
+
+CERAR_KERNEL widen(cerar_convert_arguments a) { cerar_widen_vector(a); }
+
+CERAR_KERNEL narrow(cerar_convert_arguments a) { cerar_narrow_vector(a); }

@@ -5,6 +5,7 @@
 // the up to M - 1 symbols in between wait in `early`. Every later visit adds the message to the symbol that
 // is due; the last one also decodes the r samples in place.
 #include "templates/wire/f32.h"
+#include "templates/elements.h"
 
 CERAR_PARAMETER int kWorkers = 2;
 CERAR_PARAMETER int kTerms = 2;
@@ -256,3 +257,7 @@ CERAR_KERNEL decode(cerar_visit_arguments a) {
   else
     run_decode<false>(a);
 }
+
+CERAR_KERNEL widen(cerar_convert_arguments a) { cerar_widen_vector(a); }
+
+CERAR_KERNEL narrow(cerar_convert_arguments a) { cerar_narrow_vector(a); }

@@ -1,6 +1,7 @@
 // Messages that are plain sums (r = 1, c divides N): begin, relay, settle, keep. Copy and add, nothing else;
 // an average divides once, where the sum is complete.
 #include "templates/wire/f32.h"
+#include "templates/elements.h"
 
 CERAR_CONSTEXPR int kTerms = 1;
 CERAR_PARAMETER int kInterleave = 32;
@@ -65,3 +66,7 @@ CERAR_KERNEL keep(cerar_visit_arguments a) {
   else
     CERAR_RUN(settle_part, a, false, false, false);
 }
+
+CERAR_KERNEL widen(cerar_convert_arguments a) { cerar_widen_vector(a); }
+
+CERAR_KERNEL narrow(cerar_convert_arguments a) { cerar_narrow_vector(a); }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The one parameter of every kernel, passed by value; plain data with the same layout on every side.
+/// The one parameter of every kernel that does a visit, passed by value; plain data with the same layout on
+/// every side.
 ///
 /// A rank's share of one class is a number of rows; a row is `terms` lines of G elements; line k of row w
 /// starts at element (w * terms + k) * G. The message of the class has one line of G elements per row,
@@ -22,4 +23,14 @@ struct cerar_visit_arguments {
   float divisor;  ///< 1 for a sum, N for an average
   float received_gain, message_gain;  ///< powers of two that messages of bf16 and f16 are multiplied by
   int vector_width;                   ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
+};
+
+/// The one parameter of the kernels `widen` and `narrow`, which convert `elements` elements of a vector in 16
+/// bits to f32 and back.
+struct cerar_convert_arguments {
+  const void* from;
+  void* to;
+  long long elements;
+  int is_bf16;       ///< 1: bf16, 0: f16
+  int vector_width;  ///< elements per access that both pointers are aligned for (4 or 1)
 };

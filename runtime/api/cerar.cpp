@@ -88,10 +88,29 @@ cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDa
                              cerarRedOp_t op, cerarComm_t comm, void* stream) {
   return guard([&] {
     require(comm, "comm");
-    if (stream)
+    if (stream && !comm->takes_stream)
       throw Error(ErrorCode::invalid_argument,
                   "stream is not null; host communicators take no stream, pass NULL.");
-    comm->last = comm->executor->all_reduce(cerar::runtime::checked_call(send, recv, count, type, op));
+    auto call = cerar::runtime::checked_call(send, recv, count, type, op);
+    call.stream = stream;
+    comm->last = comm->executor->all_reduce(call);
+  });
+}
+
+cerarResult_t cerarCommPrepare(cerarComm_t comm, size_t count, cerarDataType_t type, cerarRedOp_t op) {
+  return guard([&] {
+    require(comm, "comm");
+    comm->executor->prepare(cerar::runtime::checked_shape(count, type, op));
+  });
+}
+
+cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error) {
+  return guard([&] {
+    require(comm, "comm");
+    require(error, "error");
+    const auto failure = comm->executor->failure();
+    *error = failure ? cerar::runtime::remember(cerar::runtime::result_of(failure->code()), failure->what())
+                     : cerarSuccess;
   });
 }
 
@@ -105,7 +124,9 @@ cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info) {
     info->scratch_bytes = last.scratch_bytes;
     info->sent_bytes = last.sent_bytes;
     info->messages = last.messages;
+    info->launches = last.launches;
     info->lanes = last.lanes;
+    if (last.plain) std::strncpy(info->variant, "plain", sizeof(info->variant) - 1);
     if (!last.variant) return;
     std::strncpy(info->variant, last.variant->name.c_str(), sizeof(info->variant) - 1);
     info->components = last.variant->shape.components;

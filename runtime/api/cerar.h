@@ -61,26 +61,77 @@ CERAR_API cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarP
 CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPlan_t plan,
                                           const char* store, const char* interface_name, int timeout_ms);
 
+/* GPUs. The plan needs kernels for the device's architecture (cerar-tune --arch). Vectors lie in memory of
+ * the communicator's device, and calls take a stream of it, a cudaStream_t or CUstream as void*; NULL is the
+ * default stream. A call returns once it is enqueued: the result is there for what is enqueued on the stream
+ * later, and errors that show later are asked for with cerarCommGetAsyncError. The driver and NCCL are opened
+ * when the first such communicator is made, and cerarUnsupported says what is missing.
+ *
+ * Threads: each communicator belongs to one thread at a time; cerarCommGetAsyncError may be called from any.
+ * Calls of one communicator on several streams run one after the other.
+ *
+ * Graphs: calls may be captured from NCCL communicators, once cerarCommPrepare was called for their count,
+ * type and operation. A graph holds addresses inside the communicator: destroy it first. Replays and other
+ * calls of the communicator must not overlap, which the caller's streams see to; timeouts do not cover
+ * replays. */
+
+/* The communicator of one rank, on the ranks and the device of `nccl`, an ncclComm_t as void*. Every rank
+ * calls. Works on a communicator split from it, so `nccl` stays the caller's and may be used beside it. With
+ * plan NULL, and at sizes for which the plan finds NCCL's own all-reduce faster, that is what calls do. Needs
+ * NCCL 2.18 or newer. timeout_ms limits how long ranks wait for each other, here, in the first call of each
+ * count, type and operation, and from the moment a call begins on its stream; 0 takes CERAR_TIMEOUT
+ * (seconds), or 30 s without it. After that the communicator is unusable, and results of calls under way are
+ * not valid. */
+CERAR_API cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan, int timeout_ms);
+
+/* The same on an NCCL communicator made here: one rank makes an id, and the caller carries it to the others.
+ */
+typedef struct {
+  char bytes[128];
+} cerarNcclId_t;
+CERAR_API cerarResult_t cerarGetNcclId(cerarNcclId_t* id);
+CERAR_API cerarResult_t cerarCommInitNcclId(cerarComm_t* comm, const cerarNcclId_t* id, int rank, int ranks,
+                                            int device, cerarPlan_t plan, int timeout_ms);
+
+/* `ranks` communicators for `ranks` threads of this process, rank i on devices[i]; several may share a
+ * device. Messages are copies between devices. A call returns once the neighbours' threads have made it as
+ * well, and cannot be captured. plan must not be NULL. */
+CERAR_API cerarResult_t cerarCommInitGpus(cerarComm_t* comms, int ranks, const int* devices, cerarPlan_t plan,
+                                          int timeout_ms);
+
+/* Does beforehand what the first call of this count, type and operation would do: agreement of the ranks,
+ * loading of kernels, memory. Every rank calls. Steady calls then neither allocate nor wait for the device.
+ * On host communicators it does nothing. */
+CERAR_API cerarResult_t cerarCommPrepare(cerarComm_t comm, size_t count, cerarDataType_t type,
+                                         cerarRedOp_t op);
+
+/* What has gone wrong in calls that had returned: *error is cerarSuccess while nothing has, and otherwise
+ * cerarGetLastError() says what. */
+CERAR_API cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error);
+
 /* Tells the other ranks, where they are processes. What was sent before still reaches them. */
 CERAR_API cerarResult_t cerarCommDestroy(cerarComm_t comm);
 
 /* Sums (or averages) `count` elements of `type` over all ranks. send == recv works in place; any other
- * overlap is refused. Pointers need the alignment of their type, no more. Blocks; each communicator belongs
- * to one thread at a time. `stream` is for GPU communicators and must be NULL here. With c > N components
- * results are approximate, within the plan's claim, and differ between ranks by about the same amount; with c
+ * overlap is refused. Pointers need the alignment of their type, no more. On hosts, blocks;
+ * each communicator belongs to one thread at a time. `stream` is for GPU communicators, see there, and NULL
+ * for others. With c > N components results are approximate, within the plan's claim, and differ between
+ * ranks by about the same amount; with c
  * <= N and messages of f32 they are exact sums. */
 CERAR_API cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDataType_t type,
                                        cerarRedOp_t op, cerarComm_t comm, void* stream);
 
 /* What the last successful all-reduce of a communicator did. */
 typedef struct {
-  char variant[64];       /* name in the plan; empty when nothing had to be sent */
-  int components;         /* c; c <= N is exact in messages of f32 */
-  int lanes;              /* parts that ran staggered */
+  char variant[64]; /* name in the plan, "plain" for NCCL's own all-reduce; empty when nothing had to be sent
+                     */
+  int components;   /* c; c <= N is exact in messages of f32 */
+  int lanes;        /* parts that ran staggered */
   uint64_t operation;     /* number of the call on this communicator, from 0 */
   uint64_t scratch_bytes; /* memory used beyond the caller's vectors */
   uint64_t sent_bytes;    /* payload sent by this rank */
   uint64_t messages;      /* sent by this rank */
+  uint64_t launches;      /* of GPU kernels */
   double claimed_error;   /* relative rms error that the plan claims */
   double claimed_noise;   /* the part of it that is rounding of messages */
 } cerarCallInfo_t;

@@ -76,26 +76,33 @@ std::chrono::milliseconds checked_timeout(int timeout_ms) {
   return timeout_ms > 0 ? std::chrono::milliseconds(timeout_ms) : read_environment().timeout;
 }
 
-Call checked_call(const void* send, void* recv, size_t count, cerarDataType_t type, cerarRedOp_t op) {
+Call checked_shape(size_t count, cerarDataType_t type, cerarRedOp_t op) {
   const DataType element = checked_type(type);
   if (op != cerarSum && op != cerarAverage)
     throw Error(ErrorCode::unsupported,
                 fmt::format("operation {} is not supported; use cerarSum (0) or cerarAverage (1).",
                             static_cast<int>(op)));
-  const Reduction reduction = op == cerarAverage ? Reduction::average : Reduction::sum;
-  if (count == 0) return {.type = element, .reduction = reduction};
-  check_pointer(send, "send", element);
-  check_pointer(recv, "recv", element);
   if (count > PTRDIFF_MAX / size_of(element))
     throw Error(ErrorCode::invalid_argument, fmt::format("count is {}, more than memory can hold.", count));
+  return {
+      .count = count, .type = element, .reduction = op == cerarAverage ? Reduction::average : Reduction::sum};
+}
+
+Call checked_call(const void* send, void* recv, size_t count, cerarDataType_t type, cerarRedOp_t op) {
+  Call call = checked_shape(count, type, op);
+  if (count == 0) return call;
+  check_pointer(send, "send", call.type);
+  check_pointer(recv, "recv", call.type);
   const auto from = reinterpret_cast<std::uintptr_t>(send), to = reinterpret_cast<std::uintptr_t>(recv);
-  const auto bytes = count * size_of(element);
+  const auto bytes = count * size_of(call.type);
   if (from != to && from < to + bytes && to < from + bytes)
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("send {} and recv {} overlap partly over {} bytes; pass equal or separate buffers.", send,
                     static_cast<const void*>(recv), bytes));
-  return {.send = send, .receive = recv, .count = count, .type = element, .reduction = reduction};
+  call.send = send;
+  call.receive = recv;
+  return call;
 }
 
 }  // namespace cerar::runtime

@@ -21,6 +21,7 @@ struct cerarComm {
   std::shared_ptr<const cerar::runtime::Plan> plan;  // outlives the report's pointer into it
   std::unique_ptr<cerar::runtime::Executor> executor;
   cerar::runtime::CallReport last;
+  bool takes_stream = false;
 };
 
 namespace cerar::runtime {
@@ -48,6 +49,7 @@ CERAR_API std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transp
 CERAR_API std::chrono::milliseconds checked_timeout(int timeout_ms);
 
 /// Checks what the C caller passed and turns it into a Call. Throws `invalid_argument` or `unsupported`.
+Call checked_shape(size_t count, cerarDataType_t type, cerarRedOp_t op);  // without vectors
 Call checked_call(const void* send, void* recv, size_t count, cerarDataType_t type, cerarRedOp_t op);
 
 }  // namespace cerar::runtime

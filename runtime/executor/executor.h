@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 
+#include "runtime/base/error.h"
 #include "runtime/plan/plan.h"
 
 namespace cerar::runtime {
@@ -16,6 +17,7 @@ struct Call {
   std::uint64_t count = 0;
   DataType type = DataType::f32;
   Reduction reduction = Reduction::sum;
+  void* stream = nullptr;  ///< of a device, for vectors in its memory
 };
 
 /// What one call did, counted while it ran.
@@ -25,15 +27,25 @@ struct CallReport {
   std::uint64_t scratch_bytes = 0;   ///< memory beyond the caller's vectors
   std::uint64_t sent_bytes = 0;      ///< payload handed to the transport
   std::uint64_t messages = 0;
+  std::uint64_t launches = 0;  ///< of kernels, on devices
   int lanes = 0;
+  bool plain = false;  ///< the transport's own all-reduce, the plan's baseline, did it
 };
 
 /// Runs all-reduces of one plan on one rank. An executor never names a transport.
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Blocks until the result is there. After an error the executor stays unusable and says so.
+  /// On hosts, blocks until the result is there; on devices it is there for what is enqueued on the call's
+  /// stream later. After an error the executor stays unusable and says so.
   virtual CallReport all_reduce(const Call& call) = 0;
+
+  /// Everything that calls of this count, type and reduction need, done beforehand; every rank calls. The
+  /// first such call does it otherwise.
+  virtual void prepare(const Call&) {}
+
+  /// What has gone wrong since the last call returned, if something has.
+  virtual std::optional<Error> failure() { return std::nullopt; }
 };
 
 }  // namespace cerar::runtime

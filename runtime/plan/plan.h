@@ -90,6 +90,7 @@ struct KernelResources {
 struct Kernel {
   std::string role;   ///< a name of schedule/step.h
   std::string entry;  ///< exported symbol
+  int threads = 256;  ///< per block on GPUs; how many blocks follows from the device and the message
   std::vector<KernelResources> resources;
 };
 

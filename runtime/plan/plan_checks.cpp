@@ -83,7 +83,9 @@ void check_variant(const Plan& plan, const Variant& variant) {
   if (const auto problem = table_problem(variant))
     fail(fmt::format("variant {}: {}.", variant.name, *problem));
   if (variant.kernels.empty()) return;  // not generated yet
-  for (Role role : roles_of(variant.messages))
+  auto roles = roles_of(variant.messages);
+  roles.insert(roles.end(), std::begin(kConversions), std::end(kConversions));
+  for (Role role : roles)
     if (std::none_of(variant.kernels.begin(), variant.kernels.end(),
                      [&](const Kernel& kernel) { return kernel.role == name_of(role); }))
       fail(fmt::format("variant {}: kernels lacks the role {}.", variant.name, name_of(role)));

@@ -100,8 +100,13 @@ void refuse_other_tables(const YamlReader& node, Messages messages) {
 std::vector<Kernel> read_kernels(const YamlReader& node) {
   std::vector<Kernel> kernels;
   for (const auto& item : node.items()) {
-    item.allow_only({"role", "entry", "resources"});
-    Kernel kernel{.role = item.at("role").text(), .entry = item.at("entry").text(), .resources = {}};
+    item.allow_only({"role", "entry", "threads", "resources"});
+    Kernel kernel{.role = item.at("role").text(),
+                  .entry = item.at("entry").text(),
+                  .threads = static_cast<int>(item.at("threads").integer(32, 1024)),
+                  .resources = {}};
+    if (kernel.threads % 32 != 0)
+      item.at("threads").fail(fmt::format("is {} but must be a multiple of 32, a warp", kernel.threads));
     for (const auto& use : item.at("resources").items()) {
       use.allow_only({"target", "registers", "spill_bytes"});
       kernel.resources.push_back(

@@ -44,6 +44,10 @@ std::string_view name_of(Role role) {
       return "visit";
     case Role::close:
       return "close";
+    case Role::widen:
+      return "widen";
+    case Role::narrow:
+      return "narrow";
   }
   return "unknown";
 }

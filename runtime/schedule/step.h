@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -20,11 +21,15 @@ enum class Role {
   open,        ///< differential: first visit of phases 1..N-1
   visit,       ///< differential: samples 0..r-2
   close,       ///< differential: sample r-1
+  widen,       ///< any: a vector in 16 bits to f32, and
+  narrow,      ///< back; no visits, for devices only
 };
+constexpr std::size_t kRoles = static_cast<std::size_t>(Role::narrow) + 1;
+constexpr Role kConversions[] = {Role::widen, Role::narrow};
 
 std::string_view name_of(Role role);
 
-/// Roles that a variant of this kind needs, in the order of `Role`.
+/// Roles that the visits of a variant of this kind need, in the order of `Role`.
 std::vector<Role> roles_of(Messages messages);
 
 /// One visit of one class by one rank.

@@ -1,14 +1,10 @@
 #pragma once
 
-#include "templates/cerar_kernel.h"
+#include "templates/elements.h"
 
 /// Messages of bf16: the upper half of an f32, rounded to nearest, ties to even.
-CERAR_DEVICE unsigned short cerar_narrow(float value) {
-  const unsigned bits = cerar_bits(value);
-  const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;  // rounding could carry it to an infinity
-  return (unsigned short)((is_nan ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
+CERAR_DEVICE unsigned short cerar_narrow(float value) { return cerar_to_bf16(value); }
 
-CERAR_DEVICE float cerar_widen(unsigned short half) { return cerar_float((unsigned)half << 16); }
+CERAR_DEVICE float cerar_widen(unsigned short half) { return cerar_from_bf16(half); }
 
 #include "templates/wire/halves.h"

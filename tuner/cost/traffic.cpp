@@ -38,6 +38,9 @@ int vector_lines(const runtime::Step& step, const runtime::Shape& shape) {
     }
     case Role::close:
       return components + 3 + (terms > 2 ? 2 : 0);
+    case Role::widen:
+    case Role::narrow:
+      break;  // no visits
   }
   return 0;
 }

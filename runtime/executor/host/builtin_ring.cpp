@@ -3,7 +3,7 @@
 #include "runtime/schedule/step.h"
 
 // The kernels' own source, as internal functions of this file.
-#define CERAR_KERNEL static void
+#define CERAR_KERNEL [[maybe_unused]] static void
 namespace {
 #include "templates/sum.cu"
 }  // namespace

@@ -128,7 +128,7 @@ class HostExecutor final : public Executor {
       if (call.receive != call.send) std::memcpy(call.receive, call.send, call.count * size_of(call.type));
       return;
     }
-    Workspace& workspace = prepare(call);
+    Workspace& workspace = workspace_for(call);
     report.variant = &workspace.variant;
     report.lanes = static_cast<int>(workspace.lanes.size());
     report.scratch_bytes = workspace.bytes();
@@ -175,7 +175,7 @@ class HostExecutor final : public Executor {
     ++report.messages;
   }
 
-  Workspace& prepare(const Call& call) {
+  Workspace& workspace_for(const Call& call) {
     const Variant& variant = variant_for(*plan_, call.count * size_of(plan_->data_type));
     if (!workspace_ || &workspace_->variant != &variant || workspace_->count != call.count ||
         workspace_->type != call.type) {

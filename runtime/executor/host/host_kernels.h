@@ -16,7 +16,7 @@ namespace cerar::runtime {
 using HostKernel = void (*)(cerar_visit_arguments);
 
 /// The kernels of one variant, ready to call. Roles of other families are null.
-using HostKernelTable = std::array<HostKernel, static_cast<std::size_t>(Role::close) + 1>;
+using HostKernelTable = std::array<HostKernel, kRoles>;
 
 /// The host libraries of a plan, opened once and closed with the last copy of the pointer.
 class HostKernels {

@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "runtime/executor/host/piece.h"
+#include "runtime/executor/host/padded_row.h"
+#include "runtime/executor/piece_memory.h"
 #include "runtime/schedule/step.h"
 #include "templates/visit_arguments.h"
 

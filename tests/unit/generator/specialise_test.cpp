@@ -61,9 +61,9 @@ int count_products(const std::string& text) {
 }
 
 TEST(Specialise, RolesAreThoseOfTheTemplate) {
-  EXPECT_THAT(roles("sum"), ElementsAre("begin", "relay", "settle", "keep"));
-  EXPECT_THAT(roles("plain"), ElementsAre("encode", "relay", "accumulate", "decode"));
-  EXPECT_THAT(roles("differential"), ElementsAre("open", "visit", "close"));
+  EXPECT_THAT(roles("sum"), ElementsAre("begin", "relay", "settle", "keep", "widen", "narrow"));
+  EXPECT_THAT(roles("plain"), ElementsAre("encode", "relay", "accumulate", "decode", "widen", "narrow"));
+  EXPECT_THAT(roles("differential"), ElementsAre("open", "visit", "close", "widen", "narrow"));
   EXPECT_THROW(roles("index"), Error);
   EXPECT_THROW(roles("../sum"), Error);
 }

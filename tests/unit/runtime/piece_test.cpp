@@ -1,4 +1,4 @@
-#include "runtime/executor/host/piece.h"
+#include "runtime/executor/piece.h"
 
 #include <gtest/gtest.h>
 

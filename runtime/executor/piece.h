@@ -1,10 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "runtime/executor/executor.h"
 #include "runtime/plan/plan.h"
 
 namespace cerar::runtime {
@@ -21,21 +19,7 @@ struct Piece {
 /// allow.
 std::vector<Piece> cut(const Variant& variant, std::uint64_t count);
 
-/// Scratch for the elements that do not fill a row of every class, padded with zeros.
-class PaddedRow {
- public:
-  PaddedRow(const Variant& variant, const Piece& last);
-
-  void load(const Call& call);
-  void store(const Call& call) const;
-
-  /// [terms][line] of one class, null where there is no tail.
-  float* of_class(int class_index);
-  std::uint64_t bytes() const { return elements_.size() * sizeof(float); }
-
- private:
-  std::uint64_t first_ = 0, tail_ = 0, class_row_ = 0;
-  std::vector<float> elements_;  // [classes][terms][line]
-};
+/// Cuts `count` elements into `pieces` pieces (at least 1) as equal as whole rows allow.
+std::vector<Piece> cut_into(const Variant& variant, std::uint64_t count, std::uint64_t pieces);
 
 }  // namespace cerar::runtime

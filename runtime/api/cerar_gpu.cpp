@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <cstring>
+#include <span>
+
+#include "runtime/api/cerar.h"
+#include "runtime/api/comm.h"
+#include "runtime/api/guard.h"
+#include "runtime/executor/cuda/cuda_executor.h"
+#include "runtime/transport/nccl/nccl_transport.h"
+#include "runtime/transport/peer/peer_transport.h"
+
+using cerar::Error;
+using cerar::ErrorCode;
+using cerar::runtime::DeviceTransport;
+using cerar::runtime::guard;
+
+namespace {
+
+template <typename Pointer>
+void require(Pointer pointer, const char* name) {
+  if (!pointer) throw Error(ErrorCode::invalid_argument, fmt::format("{} is a null pointer.", name));
+}
+
+std::unique_ptr<cerarComm> make_comm(std::unique_ptr<DeviceTransport> transport, cerarPlan_t plan,
+                                     std::chrono::milliseconds timeout) {
+  const auto shared = plan ? plan->plan : nullptr;
+  auto executor =
+      cerar::runtime::make_cuda_executor(shared, plan ? plan->directory : "", std::move(transport), timeout);
+  return std::make_unique<cerarComm>(cerarComm{shared, std::move(executor), {}, true});
+}
+
+// Ranks in processes: their plans must be the same.
+std::unique_ptr<cerarComm> join(std::unique_ptr<DeviceTransport> transport, cerarPlan_t plan,
+                                std::chrono::milliseconds timeout) {
+  cerar::runtime::require_agreement(
+      transport->exchange(cerar::runtime::describe_call(0, 0, "", "", plan ? plan->plan->digest : "")));
+  return make_comm(std::move(transport), plan, timeout);
+}
+
+}  // namespace
+
+cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan, int timeout_ms) {
+  return guard([&] {
+    require(comm, "comm");
+    require(nccl, "nccl");
+    *comm = nullptr;
+    const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
+    const auto theirs = static_cast<cerar::runtime::NcclComm>(nccl);
+    cerar::runtime::check_workers(plan, cerar::runtime::nccl_ranks(theirs));
+    *comm = join(cerar::runtime::make_nccl_transport(theirs, timeout), plan, timeout).release();
+  });
+}
+
+cerarResult_t cerarGetNcclId(cerarNcclId_t* id) {
+  return guard([&] {
+    require(id, "id");
+    const auto made = cerar::runtime::make_nccl_id();
+    static_assert(sizeof(made) == sizeof(*id));
+    std::memcpy(id, &made, sizeof(made));
+  });
+}
+
+cerarResult_t cerarCommInitNcclId(cerarComm_t* comm, const cerarNcclId_t* id, int rank, int ranks, int device,
+                                  cerarPlan_t plan, int timeout_ms) {
+  return guard([&] {
+    require(comm, "comm");
+    require(id, "id");
+    *comm = nullptr;
+    if (ranks < 1 || rank < 0 || rank >= ranks)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("rank is {} of {} ranks; ranks are numbered from 0.", rank, ranks));
+    cerar::runtime::check_workers(plan, ranks);
+    const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
+    cerar::runtime::NcclUniqueId theirs{};
+    std::memcpy(&theirs, id, sizeof(theirs));
+    *comm = join(cerar::runtime::make_nccl_transport(theirs, rank, ranks, device, timeout), plan, timeout)
+                .release();
+  });
+}
+
+cerarResult_t cerarCommInitGpus(cerarComm_t* comms, int ranks, const int* devices, cerarPlan_t plan,
+                                int timeout_ms) {
+  return guard([&] {
+    require(comms, "comms");
+    require(devices, "devices");
+    require(plan, "plan");
+    if (ranks < 1 || ranks > 4096)
+      throw Error(ErrorCode::invalid_argument, fmt::format("ranks is {} but must lie in 1..4096.", ranks));
+    cerar::runtime::check_workers(plan, ranks);
+    const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
+    auto transports =
+        cerar::runtime::make_peer_transports(std::span(devices, static_cast<std::size_t>(ranks)), timeout);
+    std::vector<std::unique_ptr<cerarComm>> made;
+    for (auto& transport : transports) made.push_back(make_comm(std::move(transport), plan, timeout));
+    for (int rank = 0; rank < ranks; ++rank) comms[rank] = made[static_cast<std::size_t>(rank)].release();
+  });
+}

@@ -1,0 +1,125 @@
+#include "runtime/executor/cuda/call_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cerar::runtime {
+
+using Clock = std::chrono::steady_clock;
+
+CallWatch::CallWatch(DeviceHandle device, DeviceTransport& transport, std::chrono::milliseconds timeout,
+                     std::string plan)
+    : device_(std::move(device)), transport_(transport), timeout_(timeout), plan_(std::move(plan)) {
+  for (auto& call : calls_) {
+    call.started = DeviceEvent(device_);
+    call.finished = DeviceEvent(device_);
+  }
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+CallWatch::~CallWatch() {
+  thread_.request_stop();
+  thread_.join();
+}
+
+CallWatch::Call* CallWatch::take(std::uint64_t operation) {
+  const std::lock_guard lock(mutex_);
+  for (auto& call : calls_)
+    if (call.state == Call::State::free) {
+      call.state = Call::State::taken;
+      call.operation = operation;
+      call.since.reset();
+      return &call;
+    }
+  return nullptr;
+}
+
+void CallWatch::under_way(Call* call) {
+  if (!call) return;
+  const std::lock_guard lock(mutex_);
+  call->state = Call::State::under_way;
+}
+
+void CallWatch::drop(Call* call) {
+  if (!call) return;
+  const std::lock_guard lock(mutex_);
+  call->state = Call::State::free;
+}
+
+std::optional<Error> CallWatch::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void CallWatch::fail(const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return;
+    failure_ = error;
+  }
+  transport_.abort(error.what());
+  changed_.notify_all();
+}
+
+void CallWatch::drain() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] {
+    return failure_ || std::none_of(calls_.begin(), calls_.end(),
+                                    [](const Call& call) { return call.state == Call::State::under_way; });
+  });
+}
+
+void CallWatch::run(const std::stop_token& stop) {
+  // Asking for events is among what a capture in another thread forbids, unless this thread says that it
+  // takes no part in it.
+  CuCaptureMode mode = kCuCaptureRelaxed;
+  driver().cuThreadExchangeStreamCaptureMode(&mode);
+  const auto period = std::clamp<std::chrono::milliseconds>(timeout_ / 20, std::chrono::milliseconds(2),
+                                                            std::chrono::milliseconds(50));
+  while (!stop.stop_requested()) {
+    if (const auto error = look()) fail(*error);
+    std::unique_lock lock(mutex_);
+    changed_.notify_all();
+    if (failure_) {  // nothing is left to watch
+      changed_.wait(lock, stop, [] { return false; });
+      return;
+    }
+    changed_.wait_for(lock, stop, period, [] { return false; });
+  }
+}
+
+std::optional<Error> CallWatch::look() {
+  if (auto error = transport_.failure()) return error;
+  const std::lock_guard lock(mutex_);
+  try {
+    const OnDevice current(*device_);
+    for (auto& call : calls_) {
+      if (call.state != Call::State::under_way) continue;
+      const CuResult finished = driver().cuEventQuery(call.finished.get());
+      if (finished == kCuSuccess) {
+        call.state = Call::State::free;
+        continue;
+      }
+      if (finished != kCuNotReady)
+        return Error(ErrorCode::system,
+                     fmt::format("device {} failed: {}, in all-reduce number {} of {}; the process must be "
+                                 "started again.",
+                                 device_->ordinal(), words_of(finished), call.operation, plan_));
+      if (!call.since && driver().cuEventQuery(call.started.get()) == kCuSuccess) call.since = Clock::now();
+      if (call.since && Clock::now() - *call.since > timeout_)
+        return Error(
+            ErrorCode::timeout,
+            fmt::format("rank {} waited {} ms for its neighbours, ranks {} and {}, in all-reduce number "
+                        "{} of {}.",
+                        transport_.rank(), timeout_.count(),
+                        (transport_.rank() + transport_.size() - 1) % transport_.size(),
+                        (transport_.rank() + 1) % transport_.size(), call.operation, plan_));
+    }
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+}  // namespace cerar::runtime

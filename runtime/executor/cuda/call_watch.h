@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "runtime/base/error.h"
+#include "runtime/gpu/resources.h"
+#include "runtime/transport/device_transport.h"
+
+namespace cerar::runtime {
+
+/// Watches over what was enqueued, since nobody waits for it: a thread asks the transport for failures, and
+/// the device how far calls are. A call that has begun and does not end within the timeout fails the
+/// communicator: what is enqueued ends, with garbage for results, and the first reason is kept.
+class CallWatch {
+ public:
+  /// Events of one call under way. Recorded by the caller on the call's stream, before and after the call.
+  struct Call {
+    DeviceEvent started, finished;
+    std::uint64_t operation = 0;
+    enum class State { free, taken, under_way } state = State::free;
+    std::optional<std::chrono::steady_clock::time_point> since;  ///< when it was first seen to have begun
+  };
+
+  /// Of calls under way at most so many are watched; of later ones only what the transport says.
+  static constexpr std::size_t kMostCalls = 64;
+
+  /// `plan` names the plan in sentences. The transport must outlive the watch.
+  CallWatch(DeviceHandle device, DeviceTransport& transport, std::chrono::milliseconds timeout,
+            std::string plan);
+  ~CallWatch();
+
+  /// Null when all are taken. Give it back with `under_way` or `drop`.
+  Call* take(std::uint64_t operation);
+  void under_way(Call* call);
+  void drop(Call* call);
+
+  std::optional<Error> failure() const;
+  /// The first failure is kept; the transport is told to give up.
+  void fail(const Error& error);
+
+  /// Waits until no call is under way, at most for the timeout of each.
+  void drain();
+
+ private:
+  void run(const std::stop_token& stop);
+  std::optional<Error> look();
+
+  DeviceHandle device_;
+  DeviceTransport& transport_;
+  const std::chrono::milliseconds timeout_;
+  const std::string plan_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable_any changed_;
+  std::array<Call, kMostCalls> calls_;
+  std::optional<Error> failure_;
+
+  std::jthread thread_;
+};
+
+}  // namespace cerar::runtime

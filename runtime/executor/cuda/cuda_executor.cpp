@@ -1,0 +1,264 @@
+#include "runtime/executor/cuda/cuda_executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "runtime/executor/cuda/call_checks.h"
+#include "runtime/executor/cuda/call_watch.h"
+#include "runtime/executor/cuda/device_kernels.h"
+#include "runtime/executor/cuda/device_lane.h"
+#include "runtime/executor/cuda/device_work.h"
+#include "runtime/executor/variant_choice.h"
+#include "runtime/plan/names.h"
+
+namespace cerar::runtime {
+namespace {
+
+// Where a lane stands.
+struct Position {
+  std::size_t piece;
+  int visit;
+};
+
+// The ring, as one rank enqueues it. The vector is cut into pieces, and each lane takes one, or one after the
+// other. Everything begins behind what the caller's stream holds and ends before what is enqueued there next.
+// At visit t = 1..T of a piece:
+//   kernels wait for the message of visit t (none at t = 1), in buffer t mod 2
+//   the kernel of this step combines the message in place
+//   messages wait for the kernel; one round of the transport sends buffer t mod 2 and receives into the other
+//   (nothing after t = T)
+// Lanes are enqueued in turns, in the same order on every rank: one lane's kernel runs while the others'
+// messages are on the way. The host never waits.
+class CudaExecutor final : public Executor {
+ public:
+  CudaExecutor(std::shared_ptr<const Plan> plan, const std::filesystem::path& directory,
+               std::unique_ptr<DeviceTransport> transport, std::chrono::milliseconds timeout)
+      : plan_(std::move(plan)),
+        transport_(std::move(transport)),
+        device_(transport_->device()),
+        forked_(device_),
+        watch_(device_, *transport_, timeout, plan_words()) {
+    if (plan_) kernels_.emplace(device_, plan_, directory);
+  }
+
+  ~CudaExecutor() override { watch_.drain(); }
+
+  CallReport all_reduce(const Call& call) override {
+    require_healthy();
+    const OnDevice current(*device_);
+    const bool captured = check_call(call, *device_);
+    CallReport report{.operation = operation_};
+    if (call.count == 0 || transport_->size() == 1) {
+      copy_alone(call);
+      ++operation_;
+      return report;
+    }
+    if (captured && !transport_->can_be_captured())
+      throw Error(ErrorCode::unsupported,
+                  "the stream is being captured into a graph, which only NCCL communicators can follow; call "
+                  "outside the capture.");
+    const CallShape& shape = prepared(call, captured);
+    ++operation_;
+    has_graphs_ = has_graphs_ || captured;
+    CallWatch::Call* const watched = captured ? nullptr : watch_.take(report.operation);
+    try {
+      enqueue(call, shape, watched ? watched->started : forked_, report);
+      if (watched) record(watched->finished, stream_of(call));
+      watch_.under_way(watched);
+    } catch (const Error& error) {
+      // Whatever was enqueued may wait for what was not.
+      watch_.drop(watched);
+      const Error complete(error.code(), with_context(error.what(), report.operation));
+      watch_.fail(complete);
+      throw complete;
+    }
+    return report;
+  }
+
+  void prepare(const Call& call) override {
+    require_healthy();
+    const OnDevice current(*device_);
+    if (call.count > 0 && transport_->size() > 1) prepared(call, false);
+  }
+
+  std::optional<Error> failure() override { return watch_.failure(); }
+
+ private:
+  using Key = std::tuple<std::uint64_t, DataType, Reduction>;
+
+  static CuStream stream_of(const Call& call) { return static_cast<CuStream>(call.stream); }
+
+  std::string plan_words() const {
+    return plan_ ? fmt::format("plan {} ({})", plan_->topology, plan_->digest.substr(0, 12)) : "no plan";
+  }
+
+  std::string with_context(const std::string& sentence, std::uint64_t operation) const {
+    if (sentence.find("all-reduce number") != std::string::npos) return sentence;
+    return fmt::format("{}, in all-reduce number {} of {}.",
+                       std::string_view(sentence).substr(0, sentence.find_last_not_of('.') + 1), operation,
+                       plan_words());
+  }
+
+  void require_healthy() {
+    if (const auto error = watch_.failure())
+      throw Error(error->code() == ErrorCode::timeout ? ErrorCode::timeout : ErrorCode::peer_failed,
+                  fmt::format("this communicator failed before: {}", error->what()));
+  }
+
+  void copy_alone(const Call& call) const {
+    if (call.count == 0 || call.send == call.receive) return;
+    check(driver().cuMemcpyDtoDAsync_v2(reinterpret_cast<std::uintptr_t>(call.receive),
+                                        reinterpret_cast<std::uintptr_t>(call.send),
+                                        call.count * size_of(call.type), stream_of(call)),
+          "copying within a device");
+  }
+
+  // Sizes at which the plan itself says that the baseline is faster are the baseline's.
+  const Variant* variant_of(const Call& call) const {
+    if (!plan_) return nullptr;
+    const std::uint64_t bytes = call.count * size_of(call.type);
+    const bool plain = transport_->has_all_reduce() &&
+                       std::any_of(plan_->baseline_faster.begin(), plan_->baseline_faster.end(),
+                                   [&](const ByteRange& range) {
+                                     return bytes >= range.min_bytes && bytes <= range.max_bytes;
+                                   });
+    return plain ? nullptr : &variant_for(*plan_, call.count * size_of(plan_->data_type));
+  }
+
+  const CallShape& prepared(const Call& call, bool captured) {
+    const Key key{call.count, call.type, call.reduction};
+    const auto found = shapes_.find(key);
+    const Variant* const variant = found == shapes_.end() ? variant_of(call) : found->second.variant;
+    if (found != shapes_.end() && (!variant || room_for(found->second, works_in_place(*variant, call))))
+      return found->second;
+    if (captured)
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("the stream is being captured, but nothing is prepared for {} elements of {}; call "
+                      "cerarCommPrepare for them before the capture.",
+                      call.count, name_of(call.type)));
+    if (found == shapes_.end()) return shapes_.emplace(key, prepare_shape(call, variant)).first->second;
+    make_room(found->second, false);  // vectors that are not aligned, for the first time
+    return found->second;
+  }
+
+  CallShape prepare_shape(const Call& call, const Variant* variant) {
+    CallShape shape;
+    try {
+      require_agreement(transport_->exchange(describe_call(
+          operation_, call.count, name_of(call.type),
+          call.reduction == Reduction::average ? "average" : "sum", plan_ ? plan_->digest : "")));
+      if (variant) {
+        kernels_->of(*variant);
+        shape = shape_of(*variant, call.count, call.type);
+        make_room(shape, works_in_place(*variant, call));
+      }
+    } catch (const Error& error) {
+      // A disagreement is found before anything is enqueued, on every rank.
+      if (error.code() == ErrorCode::mismatch) throw;
+      const Error complete(error.code(), with_context(error.what(), operation_));
+      watch_.fail(complete);
+      throw complete;
+    }
+    return shape;
+  }
+
+  bool room_for(const CallShape& shape, bool in_place) const {
+    const LaneBytes bytes = lane_bytes(shape, in_place);
+    return lanes_.size() >= shape.lanes &&
+           std::all_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(shape.lanes),
+                       [&](const DeviceLane& lane) { return lane.holds(bytes); });
+  }
+
+  void make_room(const CallShape& shape, bool in_place) {
+    while (lanes_.size() < shape.lanes) lanes_.emplace_back(device_);
+    for (std::size_t i = 0; i < shape.lanes; ++i) lanes_[i].reserve(lane_bytes(shape, in_place), has_graphs_);
+  }
+
+  void enqueue(const Call& call, const CallShape& shape, const DeviceEvent& started, CallReport& report) {
+    const CuStream stream = stream_of(call);
+    record(started, stream);
+    if (!shape.variant) {
+      report.plain = true;
+      transport_->all_reduce(reinterpret_cast<std::uintptr_t>(call.send),
+                             reinterpret_cast<std::uintptr_t>(call.receive), call.count, call.type,
+                             call.reduction == Reduction::average, stream);
+      return;
+    }
+    report.variant = shape.variant;
+    report.lanes = static_cast<int>(shape.lanes);
+    const DeviceKernelTable& kernels = kernels_->of(*shape.variant);
+    positions_.clear();
+    for (std::size_t i = 0; i < shape.lanes; ++i) {
+      wait(lanes_[i].kernels(), started);
+      report.scratch_bytes += lanes_[i].bytes();
+      positions_.push_back({i, 1});
+    }
+    std::size_t next = shape.lanes;
+    for (bool busy = true; busy;) {
+      busy = false;
+      for (std::size_t i = 0; i < shape.lanes; ++i) {
+        Position& at = positions_[i];
+        if (at.piece >= shape.pieces.size()) continue;
+        busy = true;
+        enqueue_visit(DevicePiece(shape, kernels, call, lanes_[i], shape.pieces[at.piece]), i, at.visit, call,
+                      *shape.variant, report);
+        if (++at.visit > shape.variant->shape.visits) at = {next++, 1};
+      }
+    }
+    for (std::size_t i = 0; i < shape.lanes; ++i) {
+      record(lanes_[i].finished, lanes_[i].kernels());
+      wait(stream, lanes_[i].finished);
+    }
+  }
+
+  void enqueue_visit(const DevicePiece& piece, std::size_t index, int visit, const Call& call,
+                     const Variant& variant, CallReport& report) {
+    DeviceLane& lane = lanes_[index];
+    const float divisor =
+        call.reduction == Reduction::average ? static_cast<float>(transport_->size()) : 1.0f;
+    const Step step = step_at(variant.shape, variant.messages, transport_->rank(), visit);
+    if (visit == 1) report.launches += static_cast<std::uint64_t>(piece.begin());
+    if (step.receives) wait(lane.kernels(), lane.arrived);
+    piece.run(step, visit, divisor);
+    ++report.launches;
+    if (!step.sends) {
+      report.launches += static_cast<std::uint64_t>(piece.end());
+      return;
+    }
+    record(lane.combined, lane.kernels());
+    wait(lane.messages(), lane.combined);
+    const std::uint64_t bytes = piece.message_bytes();
+    transport_->pass(static_cast<int>(index), lane.messages(), lane.message(visit), lane.message(visit + 1),
+                     bytes);
+    record(lane.arrived, lane.messages());
+    report.sent_bytes += bytes;
+    ++report.messages;
+  }
+
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<DeviceTransport> transport_;
+  DeviceHandle device_;
+  std::optional<DeviceKernels> kernels_;
+  std::vector<DeviceLane> lanes_;
+  std::map<Key, CallShape> shapes_;
+  std::vector<Position> positions_;  // [lane]
+  std::uint64_t operation_ = 0;
+  bool has_graphs_ = false;
+  DeviceEvent forked_;  // of calls that are not watched
+  CallWatch watch_;     // last: its thread uses what is above
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_cuda_executor(std::shared_ptr<const Plan> plan,
+                                             const std::filesystem::path& directory,
+                                             std::unique_ptr<DeviceTransport> transport,
+                                             std::chrono::milliseconds timeout) {
+  return std::make_unique<CudaExecutor>(std::move(plan), directory, std::move(transport), timeout);
+}
+
+}  // namespace cerar::runtime

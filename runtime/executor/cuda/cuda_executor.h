@@ -1,0 +1,20 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "runtime/executor/executor.h"
+#include "runtime/transport/device_transport.h"
+
+namespace cerar::runtime {
+
+/// Runs a plan's cubins on the transport's device, on the caller's stream. `plan` null: only the transport's
+/// own all-reduce. `timeout` limits how long a call that has begun may take. Throws `unsupported` where the
+/// plan has no kernels for the device.
+std::unique_ptr<Executor> make_cuda_executor(std::shared_ptr<const Plan> plan,
+                                             const std::filesystem::path& directory,
+                                             std::unique_ptr<DeviceTransport> transport,
+                                             std::chrono::milliseconds timeout);
+
+}  // namespace cerar::runtime

@@ -1,0 +1,104 @@
+#include "runtime/executor/cuda/device_kernels.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "runtime/base/digest.h"
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+
+namespace cerar::runtime {
+namespace {
+
+// "sm_80" as 80, 0 for anything else.
+int number_of(const std::string& architecture) {
+  int number = 0;
+  if (architecture.rfind("sm_", 0) != 0) return 0;
+  const char* const end = architecture.data() + architecture.size();
+  const auto [stop, error] = std::from_chars(architecture.data() + 3, end, number);
+  return stop == end && error == std::errc() ? number : 0;
+}
+
+std::vector<std::string> targets_of(const Variant& variant) {
+  std::vector<std::string> targets;
+  for (const auto& artefact : variant.artefacts)
+    if (number_of(artefact.target)) targets.push_back(artefact.target);
+  return targets;
+}
+
+}  // namespace
+
+std::string best_target(const std::vector<std::string>& targets, const std::string& architecture) {
+  const int wanted = number_of(architecture);
+  int best = 0;
+  for (const auto& target : targets) {
+    const int number = number_of(target);
+    if (number / 10 == wanted / 10 && number <= wanted) best = std::max(best, number);
+  }
+  return best ? fmt::format("sm_{}", best) : "";
+}
+
+void DeviceKernel::launch_block(const void* arguments, long long packs, CuStream stream) const {
+  const long long wanted = (packs + threads - 1) / threads;
+  const auto blocks = static_cast<unsigned>(std::clamp<long long>(wanted, 1, resident_blocks));
+  void* parameters[] = {const_cast<void*>(arguments)};
+  check(driver().cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr),
+        "launching a kernel");
+}
+
+DeviceKernels::DeviceKernels(DeviceHandle device, std::shared_ptr<const Plan> plan,
+                             std::filesystem::path directory)
+    : device_(std::move(device)), plan_(std::move(plan)), directory_(std::move(directory)) {
+  for (const auto& variant : plan_->variants) {
+    const auto targets = targets_of(variant);
+    if (!best_target(targets, device_->architecture()).empty()) continue;
+    const std::set<std::string> sorted(targets.begin(), targets.end());
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("variant {} has kernels for {}, but device {} ({}) is {}; run cerar-tune with "
+                    "--arch {}.",
+                    variant.name, sorted.empty() ? "no GPU" : fmt::format("{}", fmt::join(sorted, ", ")),
+                    device_->ordinal(), device_->name(), device_->architecture(), device_->architecture()));
+  }
+}
+
+const DeviceKernelTable& DeviceKernels::of(const Variant& variant) {
+  if (const auto found = tables_.find(variant.name); found != tables_.end()) return found->second;
+  const std::string target = best_target(targets_of(variant), device_->architecture());
+  const auto artefact = std::find_if(variant.artefacts.begin(), variant.artefacts.end(),
+                                     [&](const Artefact& a) { return a.target == target; });
+  const auto path = directory_ / artefact->file;
+  const std::string image = read_file(path);
+  if (sha256_hex(image) != artefact->sha256)
+    throw Error(
+        ErrorCode::invalid_plan,
+        fmt::format("{} has changed since the plan was loaded; run cerar-tune again.", path.string()));
+  DeviceModule module(device_, image, path.string());
+  const OnDevice current(*device_);
+  DeviceKernelTable table{};
+  for (const auto& kernel : variant.kernels) {
+    for (std::size_t role = 0; role < kRoles; ++role) {
+      if (name_of(static_cast<Role>(role)) != kernel.role) continue;
+      DeviceKernel& entry = table[role];
+      entry.function = module.function(kernel.entry);
+      entry.threads = static_cast<unsigned>(kernel.threads);
+      int blocks = 0;
+      check(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, entry.function, kernel.threads, 0),
+            fmt::format("asking for the occupancy of {}", kernel.entry));
+      if (blocks < 1)
+        throw Error(ErrorCode::invalid_plan,
+                    fmt::format("kernel {} does not fit device {} with blocks of {} threads; run cerar-tune "
+                                "again.",
+                                kernel.entry, device_->ordinal(), kernel.threads));
+      entry.resident_blocks = static_cast<long long>(blocks) * device_->multiprocessors();
+    }
+  }
+  modules_.push_back(std::move(module));
+  return tables_.emplace(variant.name, table).first->second;
+}
+
+}  // namespace cerar::runtime

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/gpu/resources.h"
+#include "runtime/plan/plan.h"
+#include "runtime/schedule/step.h"
+#include "templates/visit_arguments.h"
+
+namespace cerar::runtime {
+
+/// One kernel, ready to launch.
+struct DeviceKernel {
+  CuFunction function = nullptr;
+  unsigned threads = 0;           ///< of a block
+  long long resident_blocks = 0;  ///< that the device holds at once; more would only queue
+
+  /// Runs on `stream` with enough blocks for `packs` packs of elements, at most the resident ones: blocks
+  /// stride over the rest.
+  template <typename Arguments>
+  void launch(const Arguments& arguments, long long packs, CuStream stream) const {
+    launch_block(&arguments, packs, stream);
+  }
+
+ private:
+  void launch_block(const void* arguments, long long packs, CuStream stream) const;
+};
+
+using DeviceKernelTable = std::array<DeviceKernel, kRoles>;
+
+/// The cubins of a plan on one device, loaded variant by variant when they are first needed.
+class DeviceKernels {
+ public:
+  /// Throws `unsupported`, naming what the plan has and what the device is, unless every variant has a cubin
+  /// that the device can run: of its own architecture, or of a lower minor version of the same major one.
+  DeviceKernels(DeviceHandle device, std::shared_ptr<const Plan> plan, std::filesystem::path directory);
+
+  /// Loads on first use, which waits for the device. Throws `invalid_plan` when a file does not hold what the
+  /// plan says.
+  const DeviceKernelTable& of(const Variant& variant);
+  bool loaded(const Variant& variant) const { return tables_.contains(variant.name); }
+
+ private:
+  DeviceHandle device_;
+  std::shared_ptr<const Plan> plan_;
+  std::filesystem::path directory_;
+  std::vector<DeviceModule> modules_;
+  std::map<std::string, DeviceKernelTable> tables_;
+};
+
+/// The best of `targets` ("sm_80", ...) for a device of `architecture`, or "" where none runs on it.
+std::string best_target(const std::vector<std::string>& targets, const std::string& architecture);
+
+}  // namespace cerar::runtime

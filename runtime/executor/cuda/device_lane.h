@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/executor/executor.h"
+#include "runtime/executor/piece_memory.h"
+#include "runtime/gpu/resources.h"
+
+namespace cerar::runtime {
+
+/// Bytes of device memory that a lane needs.
+struct LaneBytes {
+  std::uint64_t message = 0;  ///< of each of two buffers
+  std::uint64_t early = 0;
+  std::uint64_t copy = 0;    ///< of the piece in f32, where the vector itself cannot be worked in
+  std::uint64_t padded = 0;  ///< the padded row of the last piece
+};
+
+/// What lets one piece be under way beside others: a stream for kernels, one for messages, and events that
+/// join the two. Its memory only grows, since calls under way and graphs hold addresses into it.
+class DeviceLane {
+ public:
+  explicit DeviceLane(DeviceHandle device);
+
+  /// Makes room. Waits for the device only where memory is missing. `keep`: graphs may hold addresses of what
+  /// there is, which stays allocated then.
+  void reserve(const LaneBytes& bytes, bool keep);
+  bool holds(const LaneBytes& bytes) const;
+  std::uint64_t bytes() const;
+
+  CuStream kernels() const { return kernels_.get(); }
+  CuStream messages() const { return messages_.get(); }
+
+  CuAddress message(int visit) const { return message_[visit % 2].address(); }
+  CuAddress early() const { return early_.address(); }
+  CuAddress copy() const { return copy_.address(); }
+  CuAddress padded() const { return padded_.address(); }
+
+  /// Behind the last kernel; the next message; the end of the lane's part of the call.
+  DeviceEvent combined, arrived, finished;
+
+ private:
+  DeviceHandle device_;
+  DeviceStream kernels_, messages_;
+  std::array<DeviceBuffer, 2> message_;
+  DeviceBuffer early_, copy_, padded_;
+  std::vector<DeviceBuffer> kept_;
+};
+
+}  // namespace cerar::runtime

@@ -1,0 +1,67 @@
+#include "runtime/gpu/driver.h"
+
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
+#include "runtime/gpu/shared_library.h"
+
+namespace cerar::runtime {
+namespace {
+
+constexpr int kOldest = 11040;
+
+Driver open_driver() {
+  const SharedLibrary library("libcuda.so.1",
+                              "GPU communicators need the NVIDIA driver, the others work without.");
+  Driver driver;
+#define CERAR_DRIVER_LOOKUP(name, parameters) \
+  driver.name = reinterpret_cast<CuResult(*) parameters>(library.symbol(#name));
+  CERAR_DRIVER_FUNCTIONS(CERAR_DRIVER_LOOKUP)
+#undef CERAR_DRIVER_LOOKUP
+  const CuResult started = driver.cuInit(0);
+  if (started == kCuNoDevice)
+    throw Error(ErrorCode::unsupported,
+                "the NVIDIA driver finds no device; check CUDA_VISIBLE_DEVICES, or use a host communicator.");
+  if (started != kCuSuccess)
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("the NVIDIA driver does not start (error {}); check that its version fits the kernel "
+                    "module's.",
+                    static_cast<int>(started)));
+  int version = 0, devices = 0;
+  driver.cuDriverGetVersion(&version);
+  if (version < kOldest)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the NVIDIA driver supports CUDA {}.{} only; install one for 11.4 or newer.",
+                            version / 1000, version % 1000 / 10));
+  driver.cuDeviceGetCount(&devices);
+  if (devices == 0)
+    throw Error(ErrorCode::unsupported,
+                "the NVIDIA driver finds no device; check CUDA_VISIBLE_DEVICES, or use a host communicator.");
+  return driver;
+}
+
+}  // namespace
+
+const Driver& driver() {
+  static const Driver opened = open_driver();
+  return opened;
+}
+
+std::string words_of(CuResult result) {
+  const char *name = nullptr, *sentence = nullptr;
+  driver().cuGetErrorName(result, &name);
+  driver().cuGetErrorString(result, &sentence);
+  return fmt::format("{} ({})", sentence ? sentence : "unknown error",
+                     name ? name : fmt::format("{}", static_cast<int>(result)).c_str());
+}
+
+void check(CuResult result, const std::string& what) {
+  if (result == kCuSuccess) return;
+  const bool ours = result == kCuInvalidValue || result == kCuInvalidContext || result == kCuInvalidHandle;
+  throw Error(
+      ours ? ErrorCode::internal : ErrorCode::system,
+      fmt::format("{} failed: {}; see the driver's documentation of this error.", what, words_of(result)));
+}
+
+}  // namespace cerar::runtime

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "runtime/gpu/driver_api.h"
+
+namespace cerar::runtime {
+
+/// The functions of the CUDA driver, opened at the first use and never closed.
+struct Driver {
+#define CERAR_DRIVER_POINTER(name, parameters) CuResult(*name) parameters = nullptr;
+  CERAR_DRIVER_FUNCTIONS(CERAR_DRIVER_POINTER)
+#undef CERAR_DRIVER_POINTER
+};
+
+/// Throws `unsupported` when there is no driver, when it is older than CUDA 11.4 or when it finds no device;
+/// tries again at the next call.
+const Driver& driver();
+
+/// Throws `system`, or `internal` for errors that only a defect of CERAR's can cause, with the driver's own
+/// words, unless the call succeeded. `what` is what was tried: "allocating 4096 bytes on device 0".
+void check(CuResult result, const std::string& what);
+
+/// The driver's words for a result: "invalid argument (CUDA_ERROR_INVALID_VALUE)".
+std::string words_of(CuResult result);
+
+}  // namespace cerar::runtime

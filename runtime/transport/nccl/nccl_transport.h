@@ -1,0 +1,28 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "runtime/transport/device_transport.h"
+#include "runtime/transport/nccl/nccl_api.h"
+
+namespace cerar::runtime {
+
+/// Ranks of an NCCL communicator: rounds are a grouped send and receive. Works on a communicator of its own,
+/// split from `comm`, whose calls may go on beside it; it is aborted after a failure, `comm` never is. Every
+/// rank of `comm` must call. Throws `unsupported` without the driver or NCCL, `invalid_argument` for a
+/// communicator that NCCL does not know.
+std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, std::chrono::milliseconds timeout);
+
+/// An id for the ranks of one communicator, made by one of them and carried to the others by the caller.
+NcclUniqueId make_nccl_id();
+
+/// A communicator made for this purpose, on the device that is current on the calling thread or, where none
+/// is, device 0. Throws `timeout` when ranks do not come.
+std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int rank, int ranks, int device,
+                                                     std::chrono::milliseconds timeout);
+
+/// The number of ranks of a communicator.
+int nccl_ranks(NcclComm comm);
+
+}  // namespace cerar::runtime

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "runtime/gpu/resources.h"
+
+namespace cerar::runtime {
+
+/// Lets `from` write into the memory of `to` directly where both can, and copies a pattern there and back:
+/// some machines claim that they can and lose data. Without, or after a probe that failed, copies between the
+/// two go by way of the host.
+void open_peer_access(const DeviceHandle& from, const DeviceHandle& to);
+
+}  // namespace cerar::runtime
