@@ -1,0 +1,218 @@
+// Plans on devices, end to end: every family of kernels, every kind of connection, against sums in double.
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "runtime/bench/measure.h"
+#include "runtime/plan/names.h"
+#include "runtime/plan/plan_file.h"
+#include "tests/device/device_plans.h"
+#include "tests/device/device_ranks.h"
+#include "tests/software_gpu/software_gpu.h"
+
+namespace cerar::test {
+namespace {
+
+using runtime::Construction;
+using runtime::Input;
+using runtime::Wire;
+
+constexpr Link kLinks[] = {Link::nccl, Link::nccl_id, Link::peers, Link::one_gpu};
+
+Vectors inputs(int ranks, std::size_t count, Input kind = Input::normal) {
+  Vectors vectors;
+  for (int rank = 0; rank < ranks; ++rank) vectors.push_back(runtime::make_input(kind, rank, count));
+  return vectors;
+}
+
+void expect_equal_to_exact_sums(const Vectors& vectors, const Vectors& results) {
+  for (const auto& result : results)
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      double sum = 0;
+      for (const auto& vector : vectors) sum += vector[i];
+      ASSERT_EQ(result[i], sum) << "element " << i;
+    }
+}
+
+class Device : public ::testing::Test {
+ protected:
+  void SetUp() override { software_gpu_delays(20, 1); }
+  void TearDown() override {
+    SoftwareGpuCounters counters{};
+    software_gpu_counters(&counters);
+    EXPECT_EQ(counters.illegal_accesses, 0);
+    EXPECT_EQ(counters.guard_faults, 0);
+    EXPECT_EQ(counters.allocations_live, 0);
+    EXPECT_EQ(counters.streams_live, 0);
+    EXPECT_EQ(counters.events_live, 0);
+    EXPECT_EQ(counters.modules_live, 0);
+    EXPECT_EQ(counters.contexts_live, 0);
+  }
+};
+
+TEST_F(Device, ExactCodesAreExactOnEveryLink) {
+  for (const int workers : {2, 3, 4, 8})
+    for (const int components : {1, 2, 3, workers}) {
+      if (components > workers) continue;
+      const std::string plan = device_plan(Construction::ring, workers, components);
+      for (const Link link : kLinks) {
+        const DeviceRanks ranks(link, plan, workers);
+        for (const bool in_place : {false, true})
+          for (const std::size_t count : {std::size_t{1}, std::size_t{4097}}) {
+            SCOPED_TRACE(name_of(link) + ", N = " + std::to_string(workers) +
+                         ", c = " + std::to_string(components));
+            const Vectors vectors = inputs(workers, count, Input::integers);
+            expect_equal_to_exact_sums(vectors, all_reduce(ranks, vectors, in_place));
+          }
+      }
+    }
+}
+
+struct Code {
+  Construction construction;
+  int workers, components;
+};
+constexpr Code kCodes[] = {{Construction::optimized, 4, 8},    {Construction::optimized, 4, 6},
+                           {Construction::optimized, 8, 12},   {Construction::differential, 2, 8},
+                           {Construction::differential, 3, 9}, {Construction::differential, 8, 64}};
+
+TEST_F(Device, ApproximateCodesKeepTheirClaim) {
+  for (const Code& code : kCodes)
+    for (const Wire wire : {Wire::f32, Wire::fx16}) {
+      const std::string plan = device_plan(code.construction, code.workers, code.components, 2, wire);
+      for (const Link link : {Link::nccl, Link::one_gpu})
+        for (const bool in_place : {false, true})
+          for (const cerarRedOp_t op : {cerarSum, cerarAverage}) {
+            SCOPED_TRACE(name_of(link) + ", c = " + std::to_string(code.components) + " in " +
+                         std::string(runtime::name_of(wire)));
+            const DeviceRanks ranks(link, plan, code.workers);
+            const auto count = static_cast<std::size_t>(code.components) * 700 + 13;
+            const Vectors vectors = inputs(code.workers, count);
+            const double error =
+                relative_error(vectors, all_reduce(ranks, vectors, in_place, op), op == cerarAverage);
+            const double claim = last_call(ranks).claimed_error;
+            EXPECT_GT(error, 0.5 * claim);
+            EXPECT_LT(error, 1.2 * claim);
+          }
+    }
+}
+
+TEST_F(Device, LongVectorsUseAllLanes) {
+  const std::string path = device_plan(Construction::differential, 4, 8, 4);
+  const runtime::Plan plan = runtime::load_plan(path);
+  const int rounds = plan.variants[0].shape.rounds;
+  for (const Link link : {Link::nccl, Link::peers}) {
+    const DeviceRanks ranks(link, path, 4);
+    const Vectors vectors = inputs(4, 8 * 131072 + 5);
+    const double error = relative_error(vectors, all_reduce(ranks, vectors, true));
+    const auto info = last_call(ranks);
+    EXPECT_LT(error, 1.2 * info.claimed_error);
+    EXPECT_EQ(info.lanes, 4);
+    EXPECT_LE(info.launches, static_cast<std::uint64_t>(2 * rounds * info.lanes));
+    EXPECT_LE(info.messages, static_cast<std::uint64_t>(2 * rounds * info.lanes));
+    EXPECT_EQ(info.launches, static_cast<std::uint64_t>((rounds + 1) * info.lanes));
+    EXPECT_EQ(info.messages, static_cast<std::uint64_t>(rounds * info.lanes));
+  }
+}
+
+TEST_F(Device, UnalignedVectorsWork) {
+  for (const Wire wire : {Wire::f32, Wire::bf16, Wire::fx16, Wire::fx8}) {
+    SCOPED_TRACE(std::string(runtime::name_of(wire)));
+    const std::string plan = device_plan(Construction::ring, 3, 3, 2, wire);
+    const DeviceRanks ranks(Link::nccl, plan, 3);
+    const Vectors vectors = inputs(3, 9000 + 7);
+    const Vectors aligned = all_reduce(ranks, vectors, false);
+    EXPECT_EQ(all_reduce(ranks, vectors, false, cerarSum, 4), aligned);
+    EXPECT_EQ(all_reduce(ranks, vectors, true, cerarSum, 12), aligned);
+  }
+}
+
+TEST_F(Device, NothingNotFiniteIsLost) {
+  const std::string plan = device_plan(Construction::differential, 4, 16);
+  const DeviceRanks ranks(Link::nccl, plan, 4);
+  for (const float value :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    Vectors vectors = inputs(4, 16 * 64 + 3);
+    vectors[2][777] = value;
+    const Vectors results = all_reduce(ranks, vectors, true);
+    for (const auto& result : results) {
+      EXPECT_FALSE(std::isfinite(result[777]));
+      EXPECT_TRUE(std::isfinite(result[5]));
+    }
+  }
+}
+
+TEST_F(Device, EmptyVectorsAndSingleRanksWork) {
+  const DeviceRanks ranks(Link::nccl, device_plan(Construction::ring, 2, 2), 2);
+  ranks.run([&](int rank) {
+    runtime::require_success(
+        cerarAllReduce(nullptr, nullptr, 0, cerarFloat32, cerarSum, ranks.comm(rank), ranks.stream(rank)));
+  });
+  const DeviceRanks alone(Link::nccl, device_plan(Construction::ring, 2, 2), 1);
+  const Vectors vectors = inputs(1, 1000);
+  EXPECT_EQ(all_reduce(alone, vectors, false), vectors);
+  EXPECT_EQ(all_reduce(alone, vectors, true), vectors);
+}
+
+TEST_F(Device, TwoCommunicatorsDoNotDisturbEachOther) {
+  const std::string plan = device_plan(Construction::differential, 4, 16);
+  const DeviceRanks first(Link::nccl, plan, 4), second(Link::peers, plan, 4);
+  const Vectors vectors = inputs(4, 16 * 320);
+  Vectors results[2];
+  {
+    std::jthread other([&] { results[1] = all_reduce(second, vectors, false); });
+    results[0] = all_reduce(first, vectors, false);
+  }
+  for (const auto& result : results)
+    EXPECT_LT(relative_error(vectors, result), 1.2 * last_call(first).claimed_error);
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST_F(Device, TheBaselineIsUsedWhereThePlanSaysSo) {
+  const std::string plan = device_plan_with_baseline(4, 4000);
+  const DeviceRanks ranks(Link::nccl, plan, 4);
+  for (const std::size_t count : {999u, 1000u, 1001u}) {
+    const Vectors vectors = inputs(4, count, Input::integers);
+    expect_equal_to_exact_sums(vectors, all_reduce(ranks, vectors, true));
+    EXPECT_EQ(std::string(last_call(ranks).variant) == "plain", count <= 1000) << count;
+  }
+  const DeviceRanks without(Link::nccl, "", 4);
+  const Vectors vectors = inputs(4, 5000, Input::integers);
+  expect_equal_to_exact_sums(vectors, all_reduce(without, vectors, false));
+  EXPECT_STREQ(last_call(without).variant, "plain");
+}
+
+TEST_F(Device, SteadyCallsNeitherAllocateNorWait) {
+  const DeviceRanks ranks(Link::nccl, device_plan(Construction::differential, 4, 16), 4);
+  constexpr std::size_t kCount = 16 * 2000 + 3;
+  SoftwareGpuCounters before{}, after{};
+  std::barrier<> together(4);
+  ranks.run([&](int rank) {
+    const DeviceVector vector(kCount * sizeof(float));
+    const std::vector<float> values(kCount, 1.0f);
+    vector.upload(values.data(), ranks.stream(rank));
+    const auto call = [&] {
+      runtime::require_success(cerarAllReduce(vector.data(), vector.data(), kCount, cerarFloat32,
+                                              cerarAverage, ranks.comm(rank), ranks.stream(rank)));
+    };
+    runtime::require_success(cerarCommPrepare(ranks.comm(rank), kCount, cerarFloat32, cerarAverage));
+    together.arrive_and_wait();
+    if (rank == 0) software_gpu_counters(&before);
+    together.arrive_and_wait();
+    for (int i = 0; i < 20; ++i) call();
+    together.arrive_and_wait();
+    if (rank == 0) software_gpu_counters(&after);
+    together.arrive_and_wait();
+    require_driver(runtime::cuStreamSynchronize(ranks.stream(rank)), "cuStreamSynchronize");
+  });
+  EXPECT_EQ(after.host_synchronisations, before.host_synchronisations);
+  EXPECT_EQ(after.allocations_live, before.allocations_live);
+  EXPECT_EQ(after.events_live, before.events_live);
+  EXPECT_EQ(after.modules_live, before.modules_live);
+}
+
+}  // namespace
+}  // namespace cerar::test
