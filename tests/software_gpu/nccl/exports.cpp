@@ -1,0 +1,272 @@
+#include <array>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "tests/software_gpu/application.h"
+#include "tests/software_gpu/driver/injection.h"
+#include "tests/software_gpu/driver/settings.h"
+#include "tests/software_gpu/nccl/group.h"
+
+// The exported functions of libnccl.so.2.
+using namespace software_nccl;
+
+namespace {
+
+constexpr int kVersion = 22807;
+constexpr unsigned kMagic = 0xcafebeef;
+
+software_gpu::Failures& failures() {
+  static auto& made = *new software_gpu::Failures;
+  return made;
+}
+
+struct AsyncErrors {
+  std::mutex mutex;
+  std::map<int, int> codes;  // by rank
+};
+AsyncErrors& async_errors() {
+  static auto& made = *new AsyncErrors;
+  return made;
+}
+
+NcclResult enter(const char* function) { return static_cast<NcclResult>(failures().next(function)); }
+
+bool wants_blocking(const NcclConfig* config, bool otherwise) {
+  return config && config->blocking != INT_MIN ? config->blocking != 0 : otherwise;
+}
+
+bool valid(const NcclConfig* config) { return !config || config->magic == kMagic; }
+
+NcclResult current_device(int* device) {
+  std::shared_ptr<software_gpu::Context> context;
+  if (software_gpu::current(&context) != kCuSuccess) return kNcclUnhandledCudaError;
+  *device = context->device;
+  return kNcclSuccess;
+}
+
+/// Takes a communicator away from its owner; what refers to it still may use it.
+NcclResult destroy(NcclComm comm) {
+  const auto communicator = find(comm);
+  if (!communicator) return kNcclInvalidArgument;
+  std::shared_ptr<software_gpu::Completion> last;
+  {
+    const std::lock_guard hold(software_gpu::world());
+    last = communicator->order->last;
+  }
+  if (last) last->wait();
+  remove(comm);
+  return kNcclSuccess;
+}
+
+}  // namespace
+
+#define SOFTWARE_NCCL_ENTER(function) \
+  if (const NcclResult entered = enter(#function); entered != kNcclSuccess) return entered
+
+namespace cerar::runtime {
+
+NcclResult ncclGetVersion(int* version) {
+  SOFTWARE_NCCL_ENTER(ncclGetVersion);
+  *version = software_gpu::environment_number("SOFTWARE_NCCL_VERSION", kVersion);
+  return kNcclSuccess;
+}
+
+const char* ncclGetErrorString(NcclResult result) {
+  constexpr std::array kSentences = {"no error",
+                                     "unhandled CUDA error",
+                                     "unhandled system error",
+                                     "internal error",
+                                     "invalid argument",
+                                     "invalid usage",
+                                     "a remote process exited or there was a network error",
+                                     "NCCL operation in progress"};
+  const auto at = static_cast<std::size_t>(result);
+  return at < kSentences.size() ? kSentences[at] : "unknown result code";
+}
+
+NcclResult ncclGetUniqueId(NcclUniqueId* id) {
+  SOFTWARE_NCCL_ENTER(ncclGetUniqueId);
+  std::random_device random;
+  for (char& byte : id->internal) byte = static_cast<char>(random());
+  return kNcclSuccess;
+}
+
+NcclResult ncclCommInitRankConfig(NcclComm* comm, int ranks, NcclUniqueId id, int rank, NcclConfig* config) {
+  SOFTWARE_NCCL_ENTER(ncclCommInitRankConfig);
+  if (ranks < 1 || rank < 0 || rank >= ranks || !valid(config)) return kNcclInvalidArgument;
+  auto made = std::make_shared<Communicator>();
+  if (const NcclResult result = current_device(&made->device); result != kNcclSuccess) return result;
+  made->rank = rank;
+  made->ranks = ranks;
+  made->blocking = wants_blocking(config, true);
+  // Known to others first, so that another thread can abort it.
+  *comm = add(made);
+  NcclResult result = arrive(id, made);
+  if (result == kNcclSuccess) {
+    if (!made->blocking) return kNcclInProgress;
+    result = made->wait_initialised();
+  }
+  if (result != kNcclSuccess) {
+    remove(*comm);
+    *comm = nullptr;
+  }
+  return result;
+}
+
+NcclResult ncclCommInitRank(NcclComm* comm, int ranks, NcclUniqueId id, int rank) {
+  SOFTWARE_NCCL_ENTER(ncclCommInitRank);
+  return ncclCommInitRankConfig(comm, ranks, id, rank, nullptr);
+}
+
+NcclResult ncclCommSplit(NcclComm comm, int color, int key, NcclComm* made, NcclConfig* config) {
+  SOFTWARE_NCCL_ENTER(ncclCommSplit);
+  const auto parent = find(comm);
+  if (!parent || parent->initialised() != kNcclSuccess || color < kNoColor || !valid(config))
+    return kNcclInvalidArgument;
+  *made = nullptr;
+  std::shared_ptr<Communicator> child;
+  if (color != kNoColor) {
+    child = std::make_shared<Communicator>();
+    child->device = parent->device;
+    child->blocking = wants_blocking(config, parent->blocking);
+    *made = add(child);
+  }
+  split(parent, {color, key, child});
+  if (!parent->blocking) return kNcclInProgress;
+  const NcclResult result = child ? child->wait_initialised() : kNcclSuccess;
+  if (result != kNcclSuccess) {
+    remove(*made);
+    *made = nullptr;
+  }
+  return result;
+}
+
+NcclResult ncclCommFinalize(NcclComm comm) {
+  SOFTWARE_NCCL_ENTER(ncclCommFinalize);
+  return find(comm) ? kNcclSuccess : kNcclInvalidArgument;
+}
+
+NcclResult ncclCommDestroy(NcclComm comm) {
+  SOFTWARE_NCCL_ENTER(ncclCommDestroy);
+  return destroy(comm);
+}
+
+NcclResult ncclCommAbort(NcclComm comm) {
+  SOFTWARE_NCCL_ENTER(ncclCommAbort);
+  const auto communicator = find(comm);
+  if (!communicator) return kNcclInvalidArgument;
+  remove(comm);
+  software_nccl::abort(*communicator);
+  return kNcclSuccess;
+}
+
+NcclResult ncclCommGetAsyncError(NcclComm comm, NcclResult* error) {
+  SOFTWARE_NCCL_ENTER(ncclCommGetAsyncError);
+  const auto communicator = find(comm);
+  if (!communicator) return kNcclInvalidArgument;
+  *error = communicator->initialised();
+  if (*error != kNcclSuccess) return kNcclSuccess;
+  {
+    const std::lock_guard hold(async_errors().mutex);
+    const auto code = async_errors().codes.find(communicator->rank);
+    if (code != async_errors().codes.end()) {
+      *error = static_cast<NcclResult>(code->second);
+      return kNcclSuccess;
+    }
+  }
+  std::function<NcclResult()> deferred;
+  {
+    const std::lock_guard hold(communicator->ready_mutex);
+    if (!communicator->deferred) return kNcclSuccess;
+    if (communicator->polls++ == 0) {
+      *error = kNcclInProgress;
+      return kNcclSuccess;
+    }
+    deferred = std::exchange(communicator->deferred, nullptr);
+  }
+  *error = deferred();
+  return kNcclSuccess;
+}
+
+NcclResult ncclCommCount(const NcclCommTag* comm, int* ranks) {
+  SOFTWARE_NCCL_ENTER(ncclCommCount);
+  const auto communicator = find(comm);
+  if (!communicator || communicator->initialised() != kNcclSuccess) return kNcclInvalidArgument;
+  *ranks = communicator->ranks;
+  return kNcclSuccess;
+}
+
+NcclResult ncclCommUserRank(const NcclCommTag* comm, int* rank) {
+  SOFTWARE_NCCL_ENTER(ncclCommUserRank);
+  const auto communicator = find(comm);
+  if (!communicator || communicator->initialised() != kNcclSuccess) return kNcclInvalidArgument;
+  *rank = communicator->rank;
+  return kNcclSuccess;
+}
+
+NcclResult ncclCommCuDevice(const NcclCommTag* comm, int* device) {
+  SOFTWARE_NCCL_ENTER(ncclCommCuDevice);
+  const auto communicator = find(comm);
+  if (!communicator || communicator->initialised() != kNcclSuccess) return kNcclInvalidArgument;
+  *device = communicator->device;
+  return kNcclSuccess;
+}
+
+NcclResult ncclGroupStart() {
+  SOFTWARE_NCCL_ENTER(ncclGroupStart);
+  start_group();
+  return kNcclSuccess;
+}
+
+NcclResult ncclGroupEnd() {
+  SOFTWARE_NCCL_ENTER(ncclGroupEnd);
+  return end_group();
+}
+
+NcclResult ncclSend(const void* from, std::size_t count, NcclType type, int peer, NcclComm comm,
+                    CuStream stream) {
+  SOFTWARE_NCCL_ENTER(ncclSend);
+  return enqueue(comm, {Task::send, from, nullptr, count, type, peer, kNcclSum}, stream);
+}
+
+NcclResult ncclRecv(void* to, std::size_t count, NcclType type, int peer, NcclComm comm, CuStream stream) {
+  SOFTWARE_NCCL_ENTER(ncclRecv);
+  return enqueue(comm, {Task::receive, nullptr, to, count, type, peer, kNcclSum}, stream);
+}
+
+NcclResult ncclAllGather(const void* from, void* to, std::size_t count, NcclType type, NcclComm comm,
+                         CuStream stream) {
+  SOFTWARE_NCCL_ENTER(ncclAllGather);
+  return enqueue(comm, {Task::all_gather, from, to, count, type, 0, kNcclSum}, stream);
+}
+
+NcclResult ncclAllReduce(const void* from, void* to, std::size_t count, NcclType type,
+                         NcclReduction reduction, NcclComm comm, CuStream stream) {
+  SOFTWARE_NCCL_ENTER(ncclAllReduce);
+  return enqueue(comm, {Task::all_reduce, from, to, count, type, 0, reduction}, stream);
+}
+
+}  // namespace cerar::runtime
+
+extern "C" {
+
+void software_nccl_fail(const char* function, long long n, int code) { failures().add(function, n, code); }
+
+void software_nccl_async_error(int rank, int code) {
+  const std::lock_guard hold(async_errors().mutex);
+  if (code)
+    async_errors().codes[rank] = code;
+  else
+    async_errors().codes.erase(rank);
+}
+
+long long software_nccl_communicators() { return count_communicators(); }
+
+void software_nccl_reset() {
+  forget_communicators();
+  failures().clear();
+  const std::lock_guard hold(async_errors().mutex);
+  async_errors().codes.clear();
+}
+}

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "runtime/transport/nccl/nccl_api.h"
+
+/// The libnccl stand-in as tests call it when they link it, and what they ask of it besides; see README.md.
+namespace cerar::runtime {
+
+extern "C" {
+#define CERAR_DECLARE(name, parameters) NcclResult name parameters;
+CERAR_NCCL_FUNCTIONS(CERAR_DECLARE)
+#undef CERAR_DECLARE
+
+NcclResult ncclCommInitRank(NcclComm* comm, int ranks, NcclUniqueId id, int rank);
+NcclResult ncclCommFinalize(NcclComm comm);
+const char* ncclGetErrorString(NcclResult result);
+}
+
+}  // namespace cerar::runtime
+
+extern "C" {
+
+/// The n-th call from now on of the function of this name returns `code` and does nothing else.
+void software_nccl_fail(const char* function, long long n, int code);
+
+/// ncclCommGetAsyncError says `code` for every communicator in which the caller has this rank, also for those
+/// made later; 0 calls it off.
+void software_nccl_async_error(int rank, int code);
+
+/// Communicators that have been neither destroyed nor aborted.
+long long software_nccl_communicators();
+
+/// Aborts all communicators and forgets injected failures.
+void software_nccl_reset();
+}
