@@ -54,10 +54,12 @@ __attribute__((device)) unsigned __shfl_xor_sync(unsigned, unsigned, int, int = 
 #define CERAR_TABLE CERAR_PARAMETER
 #if !defined(CERAR_KERNEL)  // a program may link kernels in as functions of its own
 #define CERAR_KERNEL extern "C" CERAR_ANNOTATE("kernel") __attribute__((visibility("default"))) void
-// Lets the loader of a host build check that both sides agree on the parameter block.
+// Lets the loader of a host build check that both sides agree on the parameter blocks.
 extern "C" {
 extern const unsigned cerar_visit_arguments_size __attribute__((visibility("default")));
+extern const unsigned cerar_convert_arguments_size __attribute__((visibility("default")));
 const unsigned cerar_visit_arguments_size = sizeof(cerar_visit_arguments);
+const unsigned cerar_convert_arguments_size = sizeof(cerar_convert_arguments);
 }
 #endif
 #endif

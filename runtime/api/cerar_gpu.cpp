@@ -33,8 +33,13 @@ std::unique_ptr<cerarComm> make_comm(std::unique_ptr<DeviceTransport> transport,
 // Ranks in processes: their plans must be the same.
 std::unique_ptr<cerarComm> join(std::unique_ptr<DeviceTransport> transport, cerarPlan_t plan,
                                 std::chrono::milliseconds timeout) {
-  cerar::runtime::require_agreement(
-      transport->exchange(cerar::runtime::describe_call(0, 0, "", "", plan ? plan->plan->digest : "")));
+  try {
+    cerar::runtime::require_agreement(
+        transport->exchange(cerar::runtime::describe_call(0, 0, "", "", plan ? plan->plan->digest : "")));
+  } catch (const Error& error) {
+    transport->abort(error.what());  // what is enqueued would wait for ranks that do not come
+    throw;
+  }
   return make_comm(std::move(transport), plan, timeout);
 }
 

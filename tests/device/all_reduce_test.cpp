@@ -172,7 +172,7 @@ TEST_F(Device, TwoCommunicatorsDoNotDisturbEachOther) {
 }
 
 TEST_F(Device, TheBaselineIsUsedWhereThePlanSaysSo) {
-  const std::string plan = device_plan_with_baseline(4, 4000);
+  const std::string plan = device_plan(Construction::ring, 4, 4, 2, Wire::f32, 4000);
   const DeviceRanks ranks(Link::nccl, plan, 4);
   for (const std::size_t count : {999u, 1000u, 1001u}) {
     const Vectors vectors = inputs(4, count, Input::integers);

@@ -1,17 +1,20 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "runtime/plan/plan.h"
 
 namespace cerar::test {
 
-/// The directory of a plan with one variant, with host kernels and with cubins for sm_80: real ones where
-/// this build has NVRTC, else files of the same form, which the stand-in for the driver takes as well.
-std::string device_plan(runtime::Construction construction, int workers, int components, int lanes = 2,
-                        runtime::Wire wire = runtime::Wire::f32);
+/// A directory of this test process, removed when it exits.
+const std::filesystem::path& device_scratch();
 
-/// The same, for sizes in bytes up to `baseline_up_to` of which the plan finds the baseline faster.
-std::string device_plan_with_baseline(int workers, std::uint64_t baseline_up_to);
+/// The directory of a plan with one variant, with host kernels and with cubins for sm_80, known to the
+/// stand-in for the driver; made on first use. Up to `baseline_bytes` bytes the plan finds the baseline
+/// faster.
+std::string device_plan(runtime::Construction construction, int workers, int components, int lanes = 2,
+                        runtime::Wire wire = runtime::Wire::f32, std::uint64_t baseline_bytes = 0);
 
 }  // namespace cerar::test

@@ -94,8 +94,14 @@ void DeviceRanks::run(const std::function<void(int)>& body) const {
       }
     });
   threads.clear();
-  for (const auto& error : errors)
-    if (error) std::rethrow_exception(error);
+  // A rank that gives up makes the others wait in vain; its own reason is the interesting one.
+  std::string sentences;
+  for (std::size_t rank = 0; rank < errors.size(); ++rank) try {
+      if (errors[rank]) std::rethrow_exception(errors[rank]);
+    } catch (const std::exception& error) {
+      sentences += "rank " + std::to_string(rank) + ": " + error.what() + "\n";
+    }
+  if (!sentences.empty()) throw std::runtime_error(sentences);
 }
 
 DeviceVector::DeviceVector(std::uint64_t bytes, std::uint64_t skip) : bytes_(bytes), skip_(skip) {

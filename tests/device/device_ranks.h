@@ -37,8 +37,8 @@ class DeviceRanks {
   runtime::CuStream stream(int rank) const { return streams_[static_cast<std::size_t>(rank)]; }
   int device(int rank) const { return devices_[static_cast<std::size_t>(rank)]; }
 
-  /// Runs `body(rank)` on a thread per rank, its device current; rethrows the error of the lowest rank that
-  /// failed.
+  /// Runs `body(rank)` on a thread per rank, its device current; throws the sentences of all
+  /// that failed.
   void run(const std::function<void(int rank)>& body) const;
 
  private:

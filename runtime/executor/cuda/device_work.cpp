@@ -38,9 +38,10 @@ CallShape shape_of(const Variant& variant, std::uint64_t count, DataType type) {
   const std::uint64_t copies = type == DataType::f32 ? 0 : count * sizeof(float);
   const std::uint64_t turns =
       std::clamp<std::uint64_t>((copies + kFreeCopies - 1) / kFreeCopies, 1, kMostPiecesPerLane);
-  CallShape shape{.variant = &variant,
-                  .pieces = cut_into(variant, count, lanes * turns),
-                  .lanes = static_cast<std::size_t>(lanes)};
+  CallShape shape{
+      .variant = &variant,
+      .pieces = cut_into(variant, count, std::min(lanes * turns, std::max<std::uint64_t>(rows, 1))),
+      .lanes = static_cast<std::size_t>(lanes)};
   for (const auto& piece : shape.pieces) shape.most_rows = std::max(shape.most_rows, piece.rows);
   return shape;
 }

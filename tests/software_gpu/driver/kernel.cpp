@@ -61,9 +61,25 @@ Launch bind_visit(std::shared_ptr<void> library, void* function, const void* blo
   };
 }
 
+Launch bind_conversion(std::shared_ptr<void> library, void* function, const void* block) {
+  cerar_convert_arguments arguments;
+  std::memcpy(&arguments, block, sizeof arguments);
+  const auto kernel = reinterpret_cast<void (*)(cerar_convert_arguments)>(function);
+  return [library = std::move(library), kernel, arguments](const Context& context) {
+    // Packs of four elements in 16 bits have the alignment of two of f32.
+    const CuResult checked = check(context, {{"from", arguments.from}, {"to", arguments.to}},
+                                   arguments.vector_width > 1 ? arguments.vector_width / 2 : 1);
+    if (checked != kCuSuccess) return checked;
+    kernel(arguments);
+    return kCuSuccess;
+  };
+}
+
 // The first ending that fits decides. Another parameter block is another row and another function like
 // bind_visit.
 constexpr KernelKind kKinds[] = {
+    {"_widen", "cerar_convert_arguments_size", sizeof(cerar_convert_arguments), bind_conversion},
+    {"_narrow", "cerar_convert_arguments_size", sizeof(cerar_convert_arguments), bind_conversion},
     {"", "cerar_visit_arguments_size", sizeof(cerar_visit_arguments), bind_visit},
 };
 

@@ -161,7 +161,7 @@ std::optional<Block> find(CuAddress address, std::size_t bytes) {
     const Held* held = holder(arena, address);
     if (!held) continue;
     const std::size_t offset = address - held->block.begin;
-    if (offset >= held->block.bytes || bytes > held->block.bytes - offset) return std::nullopt;
+    if (offset >= held->block.bytes || bytes > held->block.bytes - offset) continue;
     return held->block;
   }
   return std::nullopt;
