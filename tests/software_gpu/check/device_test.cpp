@@ -25,19 +25,22 @@ class Order : public DeviceTest {
     EXPECT_EQ(cuStreamSynchronize(first), kCuSuccess);
     return result;
   }
+  /// On a busy machine the second stream may come late enough by chance.
+  bool shows(SoftwareGpuFault fault) {
+    software_gpu_delays(1000, 1);
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      software_gpu_inject(fault, 1);
+      if (two_streams() != std::vector<float>(kElements, 6)) return true;
+    }
+    return false;
+  }
 };
 
 TEST_F(Order, waits_are_kept) { EXPECT_EQ(two_streams(), std::vector<float>(kElements, 6)); }
 
-TEST_F(Order, a_missing_wait_makes_results_wrong) {
-  software_gpu_inject(kSoftwareGpuDropWait, 1);
-  EXPECT_NE(two_streams(), std::vector<float>(kElements, 6));
-}
+TEST_F(Order, a_missing_wait_makes_results_wrong) { EXPECT_TRUE(shows(kSoftwareGpuDropWait)); }
 
-TEST_F(Order, a_missing_record_makes_results_wrong) {
-  software_gpu_inject(kSoftwareGpuDropRecord, 1);
-  EXPECT_NE(two_streams(), std::vector<float>(kElements, 6));
-}
+TEST_F(Order, a_missing_record_makes_results_wrong) { EXPECT_TRUE(shows(kSoftwareGpuDropRecord)); }
 
 TEST_F(Order, a_wait_refers_to_the_record_before_it) {
   const CuStream first = stream(), second = stream();
