@@ -14,10 +14,9 @@ class Order : public DeviceTest {
     const CuStream first = stream(), second = stream();
     const CuAddress in = allocate(kElements), out = allocate(kElements);
     const CuEvent copied = event();
-    for (int i = 0; i < 64; ++i) {
-      put(in, std::vector<float>(kElements, 1), first);
-      EXPECT_EQ(cuMemsetD32Async(in, 0x40000000, kElements, first), kCuSuccess);  // 2.0f
-    }
+    // Only the last of many writes leaves what the kernel shall read.
+    for (int i = 0; i < 64; ++i) put(in, std::vector<float>(kElements, 1), first);
+    EXPECT_EQ(cuMemsetD32Async(in, 0x40000000, kElements, first), kCuSuccess);  // 2.0f
     EXPECT_EQ(cuEventRecord(copied, first), kCuSuccess);
     EXPECT_EQ(cuStreamWaitEvent(second, copied, 0), kCuSuccess);
     EXPECT_EQ(scale(in, out, kElements, 3, second), kCuSuccess);
@@ -133,6 +132,21 @@ TEST_F(Memory, of_another_device_needs_peer_access) {
   CU(cuCtxDisablePeerAccess(second));
   CU(scale(far, near, kElements, 5, on));
   EXPECT_EQ(cuStreamSynchronize(on), kCuIllegalAddress);
+}
+
+TEST_F(Memory, is_told_apart_whatever_the_order_of_devices) {
+  std::vector<CuAddress> all;
+  for (const int device : {2, 0, 3, 1}) {
+    CuContext context;
+    CU(cuDevicePrimaryCtxRetain(&context, device));
+    CU(cuCtxPushCurrent_v2(context));
+    const CuAddress address = allocate(kElements);
+    int ordinal = -1;
+    CU(cuPointerGetAttribute(&ordinal, kCuPointerDeviceOrdinal, address));
+    EXPECT_EQ(ordinal, device);
+    all.push_back(address);
+  }
+  for (const CuAddress address : all) CU(cuMemFree_v2(address));
 }
 
 using Modules = DeviceTest;
