@@ -14,10 +14,9 @@ class Order : public DeviceTest {
     const CuStream first = stream(), second = stream();
     const CuAddress in = allocate(kElements), out = allocate(kElements);
     const CuEvent copied = event();
-    for (int i = 0; i < 64; ++i) {
-      put(in, std::vector<float>(kElements, 1), first);
-      EXPECT_EQ(cuMemsetD32Async(in, 0x40000000, kElements, first), kCuSuccess);  // 2.0f
-    }
+    // Only the last of many writes leaves what the kernel shall read.
+    for (int i = 0; i < 64; ++i) put(in, std::vector<float>(kElements, 1), first);
+    EXPECT_EQ(cuMemsetD32Async(in, 0x40000000, kElements, first), kCuSuccess);  // 2.0f
     EXPECT_EQ(cuEventRecord(copied, first), kCuSuccess);
     EXPECT_EQ(cuStreamWaitEvent(second, copied, 0), kCuSuccess);
     EXPECT_EQ(scale(in, out, kElements, 3, second), kCuSuccess);
@@ -25,19 +24,22 @@ class Order : public DeviceTest {
     EXPECT_EQ(cuStreamSynchronize(first), kCuSuccess);
     return result;
   }
+  /// On a busy machine the second stream may come late enough by chance.
+  bool shows(SoftwareGpuFault fault) {
+    software_gpu_delays(1000, 1);
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      software_gpu_inject(fault, 1);
+      if (two_streams() != std::vector<float>(kElements, 6)) return true;
+    }
+    return false;
+  }
 };
 
 TEST_F(Order, waits_are_kept) { EXPECT_EQ(two_streams(), std::vector<float>(kElements, 6)); }
 
-TEST_F(Order, a_missing_wait_makes_results_wrong) {
-  software_gpu_inject(kSoftwareGpuDropWait, 1);
-  EXPECT_NE(two_streams(), std::vector<float>(kElements, 6));
-}
+TEST_F(Order, a_missing_wait_makes_results_wrong) { EXPECT_TRUE(shows(kSoftwareGpuDropWait)); }
 
-TEST_F(Order, a_missing_record_makes_results_wrong) {
-  software_gpu_inject(kSoftwareGpuDropRecord, 1);
-  EXPECT_NE(two_streams(), std::vector<float>(kElements, 6));
-}
+TEST_F(Order, a_missing_record_makes_results_wrong) { EXPECT_TRUE(shows(kSoftwareGpuDropRecord)); }
 
 TEST_F(Order, a_wait_refers_to_the_record_before_it) {
   const CuStream first = stream(), second = stream();
@@ -130,6 +132,21 @@ TEST_F(Memory, of_another_device_needs_peer_access) {
   CU(cuCtxDisablePeerAccess(second));
   CU(scale(far, near, kElements, 5, on));
   EXPECT_EQ(cuStreamSynchronize(on), kCuIllegalAddress);
+}
+
+TEST_F(Memory, is_told_apart_whatever_the_order_of_devices) {
+  std::vector<CuAddress> all;
+  for (const int device : {2, 0, 3, 1}) {
+    CuContext context;
+    CU(cuDevicePrimaryCtxRetain(&context, device));
+    CU(cuCtxPushCurrent_v2(context));
+    const CuAddress address = allocate(kElements);
+    int ordinal = -1;
+    CU(cuPointerGetAttribute(&ordinal, kCuPointerDeviceOrdinal, address));
+    EXPECT_EQ(ordinal, device);
+    all.push_back(address);
+  }
+  for (const CuAddress address : all) CU(cuMemFree_v2(address));
 }
 
 using Modules = DeviceTest;

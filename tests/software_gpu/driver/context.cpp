@@ -30,6 +30,7 @@ std::vector<std::shared_ptr<Completion>> destroy(Primary& primary) {
   context->alive = false;
   auto pending = work_of(*context);
   retire_streams(*context);
+  context->legacy.reset();  // they hold each other; nobody asks a dead context for it
   forget_modules(*context);
   contexts().remove(context->handle);
   return pending;

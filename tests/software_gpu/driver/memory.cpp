@@ -106,7 +106,7 @@ Held* holder(Arena& arena, CuAddress address) {
   auto next = arena.held.upper_bound(address);
   if (next == arena.held.begin()) return nullptr;
   Held& held = std::prev(next)->second;
-  return held.live && address >= held.block.begin ? &held : nullptr;
+  return held.live && address >= held.block.begin && address < held.span_end ? &held : nullptr;
 }
 
 }  // namespace
