@@ -75,9 +75,11 @@ struct Code {
   Construction construction;
   int workers, components;
 };
-constexpr Code kCodes[] = {{Construction::optimized, 4, 8},    {Construction::optimized, 4, 6},
-                           {Construction::optimized, 8, 12},   {Construction::differential, 2, 8},
-                           {Construction::differential, 3, 9}, {Construction::differential, 8, 64}};
+constexpr Code kCodes[] = {{Construction::optimized, 4, 8},
+                           {Construction::optimized, 4, 6},
+                           {Construction::optimized, 8, 12},
+                           {Construction::differential, 3, 9},
+                           {Construction::differential, 8, 64}};
 
 TEST_F(Device, ApproximateCodesKeepTheirClaim) {
   for (const Code& code : kCodes)

@@ -1,6 +1,7 @@
 #include "tests/device/device_ranks.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <thread>
@@ -36,6 +37,7 @@ DeviceRanks::DeviceRanks(Link link, const std::string& plan_directory, int ranks
       comms_(static_cast<std::size_t>(ranks)),
       nccl_(static_cast<std::size_t>(ranks)) {
   for (int rank = 0; rank < ranks; ++rank) devices_.push_back(link == Link::one_gpu ? 0 : rank);
+  setenv("SOFTWARE_GPU_DEVICES", "8", 0);
   require_driver(cuInit(0), "cuInit");
   for (std::size_t rank = 0; rank < comms_.size(); ++rank)
     require_driver(cuDevicePrimaryCtxRetain(&contexts_[rank], devices_[rank]), "cuDevicePrimaryCtxRetain");

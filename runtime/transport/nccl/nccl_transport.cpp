@@ -204,7 +204,10 @@ OwnedComm split(NcclComm comm, int rank, Clock::time_point deadline) {
   config.blocking = 1;
   NcclComm made = nullptr;
   NcclResult result = nccl().ncclCommSplit(comm, 0, rank, &made, &config);
-  if (result == kNcclInProgress) result = settled(comm, deadline);
+  if (result == kNcclInProgress) {  // the parent does not block: first it is busy, then its child
+    result = settled(comm, deadline);
+    if (result == kNcclSuccess) result = settled(made, deadline);
+  }
   if (result == kNcclInProgress)
     throw Error(ErrorCode::timeout,
                 fmt::format("rank {} waited too long for all ranks to split a communicator.", rank));
