@@ -18,6 +18,12 @@ struct Call {
   Reduction reduction = Reduction::sum;
 };
 
+/// Relative rms errors that a plan claims for one call.
+struct CallClaim {
+  double total = 0;
+  double noise = 0;  ///< the part of it that is rounding of messages
+};
+
 /// What one call did, counted while it ran.
 struct CallReport {
   const Variant* variant = nullptr;  ///< null when nothing had to be done
@@ -26,6 +32,7 @@ struct CallReport {
   std::uint64_t sent_bytes = 0;      ///< payload handed to the transport
   std::uint64_t messages = 0;
   int lanes = 0;
+  CallClaim claim;
 };
 
 /// Runs all-reduces of one plan on one rank. An executor never names a transport.

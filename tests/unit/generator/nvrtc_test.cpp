@@ -53,6 +53,22 @@ TEST_F(Nvrtc, KernelsStayInRegisters) {
   }
 }
 
+// The limit of kMostApartTerms: samples and own components of one thread together, in messages of each kind.
+TEST_F(Nvrtc, DecodingBesideTheOwnVectorStaysInRegisters) {
+  for (const runtime::Wire wire : {runtime::Wire::f32, runtime::Wire::bf16, runtime::Wire::fx16})
+    for (const int components : {32, 12, 16}) {  // r = 4, 3 with two chains, 2
+      runtime::Variant variant = test::random_plain(8, components);
+      ASSERT_TRUE(variant.claim_apart);
+      variant.wire = wire;
+      const std::string source = specialise(make_kernel_spec(variant));
+      for (const char* architecture : {"sm_80", "sm_90"})
+        for (const CompiledKernel& kernel : compile_cubin(source, architecture).kernels) {
+          EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry << " on " << architecture;
+          EXPECT_LE(kernel.registers, 64) << kernel.entry << " on " << architecture;
+        }
+    }
+}
+
 TEST_F(Nvrtc, DenseKernelsHoldAllLinesInRegisters) {
   for (const int components : {3, 12, 15, 128}) {
     const Cubin cubin =
