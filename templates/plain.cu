@@ -218,12 +218,13 @@ CERAR_DEVICE void decode_rows(const cerar_visit_arguments& a, const void* from, 
     float* const slot = slots + line;
     all_lines<W> z, g = {};
     for (int s = 0; s < kTerms; ++s) z.of[s] = cerar_load<W>(slot + s * kInterleave);
-    if constexpr (Apart)
-      for (int m = 0; m < kTerms; ++m) g.of[m] = cerar_load<W>(input + line + m * kInterleave);
     const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
     for (int i = 0; i < W; ++i)
       z.of[kTerms - 1].at[i] = received.at[i] + cerar_fma(dither, received.at[i], z.of[kTerms - 1].at[i]);
     if constexpr (Forwards) cerar_send<W>(to, at, elements, a.message_gain, z.of[kTerms - 1]);
+    // Behind the message: converting one needs registers too.
+    if constexpr (Apart)
+      for (int m = 0; m < kTerms; ++m) g.of[m] = cerar_load<W>(input + line + m * kInterleave);
     for (int s = kTerms - 1; s >= kChains; --s)
       for (int i = 0; i < W; ++i) z.of[s].at[i] = z.of[s].at[i] - z.of[s - kChains].at[i];
     if constexpr (!kWrittenOut) {
