@@ -105,6 +105,7 @@ void add_plain(KernelSpec& spec, const runtime::Variant& variant, const runtime:
                     "components with at most {} for each class of gcd(c, N).",
                     variant.name, shape.terms, kMostPlainTerms));
   const TableReader reader(variant);
+  const std::vector<int> dimensions = {shape.workers, shape.terms, shape.terms};
   reader.require_size("beta", tables.beta.size(), {shape.chains, shape.visits, shape.terms});
   spec.parameters["kWorkers"] = shape.workers;
   spec.parameters["kTerms"] = shape.terms;
@@ -112,8 +113,13 @@ void add_plain(KernelSpec& spec, const runtime::Variant& variant, const runtime:
   // Exact codes stay exact on whole numbers.
   spec.parameters["kDither"] = dither_table(variant, shape.components > shape.workers);
   spec.parameters["kEncode"] = encode_table(shape, tables.beta);
-  spec.parameters["kDecode"] =
-      reader.table("decode", tables.decode, {shape.workers, shape.terms, shape.terms});
+  spec.parameters["kDecode"] = reader.table("decode", tables.decode, dimensions);
+  const bool own_exact = !tables.decode_apart.empty();
+  const FloatTable none{{1, 1, 1}, {0.0f}};
+  spec.parameters["kOwnExact"] = own_exact;
+  spec.parameters["kDecodeApart"] =
+      own_exact ? reader.table("decode_apart", tables.decode_apart, dimensions) : none;
+  spec.parameters["kOwnApart"] = own_exact ? reader.table("own_apart", tables.own_apart, dimensions) : none;
 }
 
 void add_differential(KernelSpec& spec, const runtime::Variant& variant,

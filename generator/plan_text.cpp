@@ -62,6 +62,10 @@ void append_tables(std::string& out, const runtime::Variant& variant) {
     append_table(out, "beta", plain->beta, static_cast<std::size_t>(shape.chains),
                  static_cast<std::size_t>(shape.visits), terms);
     append_table(out, "decode", plain->decode, workers, terms, terms);
+    if (variant.claim_apart) {
+      append_table(out, "decode_apart", plain->decode_apart, workers, terms, terms);
+      append_table(out, "own_apart", plain->own_apart, workers, terms, terms);
+    }
   } else if (const auto* differential = std::get_if<runtime::DifferentialTables>(&variant.tables)) {
     fmt::format_to(Out(out), "    epsilon: {}\n    shift: {}\n    own_exact: {}\n",
                    static_cast<double>(differential->epsilon), differential->shift, differential->own_exact);
@@ -88,8 +92,16 @@ void append_kernels(std::string& out, const runtime::Variant& variant) {
                    quoted(artefact.file), artefact.sha256);
 }
 
+void append_claim(std::string& out, const char* key, const runtime::ErrorClaim& claim) {
+  fmt::format_to(
+      Out(out),
+      "    {}: {{condition: {}, noise_gain: {}, approximation: {}, approximation_worst: {}, noise: {}, "
+      "total: {}}}\n",
+      key, claim.condition, claim.noise_gain, claim.approximation, claim.approximation_worst, claim.noise,
+      claim.total);
+}
+
 void append_variant(std::string& out, const runtime::Variant& variant) {
-  const auto& claim = variant.claim;
   const auto& time = variant.prediction;
   fmt::format_to(Out(out), "  - name: {}\n    bytes: {}\n", quoted(variant.name),
                  byte_range(variant.min_bytes, variant.max_bytes));
@@ -101,12 +113,8 @@ void append_variant(std::string& out, const runtime::Variant& variant) {
   if (runtime::is_block_wire(variant.wire)) fmt::format_to(Out(out), "    block: {}\n", variant.block);
   fmt::format_to(Out(out), "    interleave: {}\n    lanes: {}\n    message_bytes: {}\n", variant.interleave,
                  variant.lanes, variant.message_bytes);
-  fmt::format_to(
-      Out(out),
-      "    errors: {{condition: {}, noise_gain: {}, approximation: {}, approximation_worst: {}, noise: {}, "
-      "total: {}}}\n",
-      claim.condition, claim.noise_gain, claim.approximation, claim.approximation_worst, claim.noise,
-      claim.total);
+  append_claim(out, "errors", variant.claim);
+  if (variant.claim_apart) append_claim(out, "errors_apart", *variant.claim_apart);
   fmt::format_to(Out(out),
                  "    predicted: {{fixed_us: {}, us_per_mib: {}, ring_fixed_us: {}, ring_us_per_mib: {}}}\n",
                  time.fixed_us, time.us_per_mib, time.ring_fixed_us, time.ring_us_per_mib);

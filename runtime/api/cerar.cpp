@@ -130,7 +130,7 @@ cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info) {
     if (!last.variant) return;
     std::strncpy(info->variant, last.variant->name.c_str(), sizeof(info->variant) - 1);
     info->components = last.variant->shape.components;
-    info->claimed_error = last.variant->claim.total;
-    info->claimed_noise = last.variant->claim.noise;
+    info->claimed_error = last.claim.total;
+    info->claimed_noise = last.claim.noise;
   });
 }

@@ -132,7 +132,8 @@ typedef struct {
   uint64_t sent_bytes;    /* payload sent by this rank */
   uint64_t messages;      /* sent by this rank */
   uint64_t launches;      /* of GPU kernels */
-  double claimed_error;   /* relative rms error that the plan claims */
+  double claimed_error;   /* relative rms error that the plan claims for this call: plain codes of few terms
+                           * claim less for vectors of f32 out of place, where a rank's own part is exact */
   double claimed_noise;   /* the part of it that is rounding of messages */
 } cerarCallInfo_t;
 CERAR_API cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info);

@@ -127,6 +127,7 @@ nlohmann::json half_json(const Half& half, double bytes, int ranks) {
           {"wirebw_gbs", static_cast<double>(half.info.sent_bytes) / half.time_us / 1e3},
           {"wrong", half.errors.wrong},
           {"error", half.errors.relative_rms},
+          {"claimed_error", half.info.claimed_error},
           {"worst_rank_error", half.errors.worst_rank},
           {"between_ranks", half.errors.between_ranks}};
 }

@@ -20,6 +20,12 @@ struct Call {
   void* stream = nullptr;  ///< of a device, for vectors in its memory
 };
 
+/// Relative rms errors that a plan claims for one call.
+struct CallClaim {
+  double total = 0;
+  double noise = 0;  ///< the part of it that is rounding of messages
+};
+
 /// What one call did, counted while it ran.
 struct CallReport {
   const Variant* variant = nullptr;  ///< null when nothing had to be done
@@ -30,6 +36,7 @@ struct CallReport {
   std::uint64_t launches = 0;  ///< of kernels, on devices
   int lanes = 0;
   bool plain = false;  ///< the transport's own all-reduce, the plan's baseline, did it
+  CallClaim claim;
 };
 
 /// Runs all-reduces of one plan on one rank. An executor never names a transport.

@@ -1,12 +1,28 @@
 #include "runtime/executor/variant_choice.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cerar::runtime {
 
 const Variant& variant_for(const Plan& plan, std::uint64_t bytes) {
   return *std::find_if(plan.variants.begin(), plan.variants.end() - 1,
                        [&](const Variant& variant) { return bytes <= variant.max_bytes; });
+}
+
+CallClaim claim_for(const Variant& variant, const Call& call) {
+  const ErrorClaim& in_place = variant.claim;
+  const bool copied = call.type != DataType::f32 || call.send == call.receive;
+  if (!variant.claim_apart || copied || call.count == 0)
+    return {.total = in_place.total, .noise = in_place.noise};
+  const auto row =
+      static_cast<std::uint64_t>(variant.shape.components) * static_cast<std::uint64_t>(variant.interleave);
+  const double tail = static_cast<double>(call.count % row) / static_cast<double>(call.count);
+  const auto both = [&](double ErrorClaim::* figure) {
+    return std::hypot(std::sqrt(1 - tail) * (*variant.claim_apart).*figure,
+                      std::sqrt(tail) * in_place.*figure);
+  };
+  return {.total = both(&ErrorClaim::total), .noise = both(&ErrorClaim::noise)};
 }
 
 }  // namespace cerar::runtime

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -44,7 +45,21 @@ struct PlainTables {
   /// on. Samples M apart are neighbours on one chain; their difference is exact in floating point, so the
   /// large numbers cancel there.
   std::vector<float> decode;
+  /// [workers][terms][terms]: the same for calls out of place, where a rank still has its own vector g when
+  /// it decodes; optimal for the other ranks' vectors alone. Empty, with own_apart: `decode` serves all
+  /// calls.
+  std::vector<float> decode_apart;
+  /// [workers][terms][terms], [p][m][k]: component k of the sum gets own_apart[p][m][k] g_m besides, which
+  /// makes the rank's own part of it exact: own_apart[p] = I - V_(p,0) D_p, D_p what decode_apart stands for.
+  std::vector<float> own_apart;
 };
+
+/// Codes whose kernels decode vectors out of place on their own: up to this many terms a GPU holds the
+/// samples and the rank's own components in registers (at most 64). Exact codes have nothing to correct.
+inline constexpr int kMostApartTerms = 4;
+constexpr bool can_decode_apart(const Shape& shape) {
+  return shape.components > shape.workers && shape.terms <= kMostApartTerms;
+}
 
 /// Differential codes (c = rN, r >= 2), Toeplitz in the component: rows per phase p.
 struct DifferentialTables {
@@ -102,11 +117,12 @@ struct Variant {
   Messages messages = Messages::sum;
   Shape shape;
   Wire wire = Wire::f32;
-  int block = 128;                      ///< elements that share a scale, for wires of block fixed point
-  int interleave = 32;                  ///< G, elements per line; a power of two
-  int lanes = 1;                        ///< pieces of the vector under way at once; small vectors use fewer
-  std::uint64_t message_bytes = 65536;  ///< preferred size of a message; sets the size of the pieces
-  ErrorClaim claim;
+  int block = 128;                        ///< elements that share a scale, for wires of block fixed point
+  int interleave = 32;                    ///< G, elements per line; a power of two
+  int lanes = 1;                          ///< pieces of the vector under way at once; small vectors use fewer
+  std::uint64_t message_bytes = 65536;    ///< preferred size of a message; sets the size of the pieces
+  ErrorClaim claim;                       ///< of every call, but where there is claim_apart:
+  std::optional<ErrorClaim> claim_apart;  ///< of whole rows out of place, for plain codes with decode_apart
   Tables tables;
   Prediction prediction;
   std::vector<Kernel> kernels;

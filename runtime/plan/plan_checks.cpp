@@ -37,6 +37,11 @@ void check_tables(const Variant& variant) {
     check_table(variant, "beta", plain->beta,
                 static_cast<std::size_t>(shape.chains) * static_cast<std::size_t>(shape.visits) * terms);
     check_table(variant, "decode", plain->decode, workers * terms * terms);
+    const bool apart = variant.claim_apart || !plain->decode_apart.empty() || !plain->own_apart.empty();
+    if (apart && !variant.claim_apart)
+      fail(fmt::format("variant {}: decode_apart or own_apart is there without errors_apart.", variant.name));
+    check_table(variant, "decode_apart", plain->decode_apart, apart ? workers * terms * terms : 0);
+    check_table(variant, "own_apart", plain->own_apart, apart ? workers * terms * terms : 0);
   } else if (const auto* differential = std::get_if<DifferentialTables>(&variant.tables)) {
     check_table(variant, "open", differential->open, workers * 3);
     check_table(variant, "extend", differential->extend, workers * 3);
@@ -79,6 +84,9 @@ void check_variant(const Plan& plan, const Variant& variant) {
   if (!named_right)
     fail(fmt::format("variant {}: construction is {}, which has no {} messages.", variant.name,
                      name_of(variant.construction), name_of(variant.messages)));
+  if (variant.claim_apart && variant.messages != Messages::plain)
+    fail(fmt::format("variant {}: errors_apart is there, which {} messages do not have.", variant.name,
+                     name_of(variant.messages)));
   check_tables(variant);
   if (const auto problem = table_problem(variant))
     fail(fmt::format("variant {}: {}.", variant.name, *problem));

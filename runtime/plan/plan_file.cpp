@@ -63,14 +63,26 @@ Prediction read_prediction(const YamlReader& node) {
           .ring_us_per_mib = node.at("ring_us_per_mib").number(0, 1e300)};
 }
 
+// One of them asks for the others.
+bool has_apart(const YamlReader& node) {
+  return node.find("errors_apart") || node.find("decode_apart") || node.find("own_apart");
+}
+
 Tables read_tables(const YamlReader& node, const Shape& shape, Messages messages) {
   const auto workers = static_cast<std::size_t>(shape.workers), terms = static_cast<std::size_t>(shape.terms);
   if (messages == Messages::sum) return SumTables{};
   if (messages == Messages::plain) {
     const auto chains = static_cast<std::size_t>(shape.chains),
                visits = static_cast<std::size_t>(shape.visits);
-    return PlainTables{.beta = node.at("beta").table({chains, visits, terms}),
-                       .decode = read_floats(node.at("decode"), {workers, terms, terms})};
+    PlainTables tables{.beta = node.at("beta").table({chains, visits, terms}),
+                       .decode = read_floats(node.at("decode"), {workers, terms, terms}),
+                       .decode_apart = {},
+                       .own_apart = {}};
+    if (has_apart(node)) {
+      tables.decode_apart = read_floats(node.at("decode_apart"), {workers, terms, terms});
+      tables.own_apart = read_floats(node.at("own_apart"), {workers, terms, terms});
+    }
+    return tables;
   }
   return DifferentialTables{
       .epsilon = to_floats(node.at("epsilon"), {node.at("epsilon").number(1e-30, 1)})[0],
@@ -87,9 +99,10 @@ void refuse_other_tables(const YamlReader& node, Messages messages) {
   static constexpr struct {
     const char* key;
     bool plain, differential;
-  } kTables[] = {{"beta", true, false},   {"decode", true, true},     {"epsilon", false, true},
-                 {"shift", false, true},  {"own_exact", false, true}, {"open", false, true},
-                 {"extend", false, true}, {"own", false, true}};
+  } kTables[] = {{"beta", true, false},         {"decode", true, true},     {"epsilon", false, true},
+                 {"shift", false, true},        {"own_exact", false, true}, {"open", false, true},
+                 {"extend", false, true},       {"own", false, true},       {"errors_apart", true, false},
+                 {"decode_apart", true, false}, {"own_apart", true, false}};
   for (const auto& table : kTables)
     if (!(messages == Messages::plain && table.plain) &&
         !(messages == Messages::differential && table.differential))
@@ -133,11 +146,11 @@ std::vector<Artefact> read_artefacts(const YamlReader& node) {
 }
 
 Variant read_variant(const YamlReader& node, int workers) {
-  node.allow_only({"name",       "bytes",   "construction", "messages",      "components",
-                   "classes",    "terms",   "rounds",       "message_bytes", "wire",
-                   "interleave", "lanes",   "errors",       "predicted",     "beta",
-                   "decode",     "epsilon", "shift",        "own_exact",     "open",
-                   "extend",     "own",     "kernels",      "files",         "block"});
+  node.allow_only({"name",      "bytes",        "construction",  "messages", "components", "classes",
+                   "terms",     "rounds",       "message_bytes", "wire",     "interleave", "lanes",
+                   "errors",    "predicted",    "beta",          "decode",   "epsilon",    "shift",
+                   "own_exact", "open",         "extend",        "own",      "kernels",    "files",
+                   "block",     "errors_apart", "decode_apart",  "own_apart"});
   Variant variant;
   variant.name = node.at("name").text();
   const ByteRange bytes = read_range(node.at("bytes"));
@@ -167,6 +180,7 @@ Variant read_variant(const YamlReader& node, int workers) {
   variant.claim = read_claim(node.at("errors"));
   variant.prediction = read_prediction(node.at("predicted"));
   refuse_other_tables(node, variant.messages);
+  if (has_apart(node)) variant.claim_apart = read_claim(node.at("errors_apart"));
   variant.tables = read_tables(node, variant.shape, variant.messages);
   variant.kernels = read_kernels(node.at("kernels"));
   variant.artefacts = read_artefacts(node.at("files"));

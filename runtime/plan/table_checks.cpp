@@ -19,6 +19,12 @@ std::optional<std::string> problem_of(const Shape& shape, const PlainTables& tab
           "exactly an f32",
           at / terms / visits, visit, at % terms, tables.beta[at], shape.workers, increment);
   }
+  if (!tables.decode_apart.empty() && !can_decode_apart(shape))
+    return fmt::format(
+        "decode_apart is there, but it is for c > N components and at most {} terms, and this code has c = "
+        "{}, "
+        "N = {} and {} terms",
+        kMostApartTerms, shape.components, shape.workers, shape.terms);
   return std::nullopt;
 }
 

@@ -53,11 +53,14 @@ void triad(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * 3 * kElements * sizeof(float)));
 }
 
+// Where vectors are: results over the input, or beside it, decoded in place all the same or apart from it.
+enum class Place { in, out, apart };
+
 // A whole all-reduce without a transport: the ranks take turns in one thread, piece by piece as the executor
 // does, and read a message where the neighbour wrote it. The ranks' vectors together fill the array; averages
 // keep them as they are from one iteration to the next.
 void kernels(benchmark::State& state, Construction construction, int workers, int components,
-             runtime::Wire wire = runtime::Wire::f32) {
+             runtime::Wire wire = runtime::Wire::f32, Place place = Place::in) {
   const auto directory = plan_directory(construction, workers, components, 2, wire);
   const auto plan = runtime::load_plan(directory);
   const runtime::HostKernels host(plan, directory);
@@ -77,7 +80,8 @@ void kernels(benchmark::State& state, Construction construction, int workers, in
       for (int rank = 0; rank < workers; ++rank) {
         const auto at = static_cast<std::size_t>(rank);
         float* const vector = arrays().a.data() + at * count;
-        lanes[at].begin({.send = vector, .receive = vector, .count = count}, piece);
+        const float* const input = place == Place::in ? vector : arrays().b.data() + at * count;
+        lanes[at].begin({.send = input, .receive = vector, .count = count}, piece);
       }
       for (int visit = 1; visit <= shape.visits; ++visit)
         for (int rank = 0; rank < workers; ++rank) {
@@ -85,11 +89,13 @@ void kernels(benchmark::State& state, Construction construction, int workers, in
           const auto at = static_cast<std::size_t>(rank), before = at == 0 ? lanes.size() - 1 : at - 1;
           auto arguments = lanes[at].arguments(piece, padded, step, visit, static_cast<float>(workers));
           if (step.receives) arguments.received = lanes[before].message(piece, visit - 1).data();
+          if (place == Place::out && step.role == runtime::Role::decode) arguments.input = arguments.slots;
           table[static_cast<std::size_t>(step.role)](arguments);
         }
     }
   const auto traffic = tuner::traffic_of(shape, variant.messages);
-  const double bytes = kElements * (traffic.vector * sizeof(float) +
+  const double own = place == Place::apart ? sizeof(float) : 0;
+  const double bytes = kElements * (traffic.vector * sizeof(float) + own +
                                     traffic.message * runtime::bytes_per_element(wire, variant.block));
   state.SetBytesProcessed(static_cast<std::int64_t>(static_cast<double>(state.iterations()) * bytes));
 }
@@ -107,14 +113,16 @@ class RatioReporter : public benchmark::ConsoleReporter {
     const auto triad = medians_.find("triad");
     if (triad == medians_.end()) return;
     fmt::print("\n{:<24} {:>12} {:>18} {:>24}\n", "medians", "GB/s useful", "ratio to the triad",
-               "elements/s against f32");
+               "elements/s (see below)");
     for (const auto& [name, median] : medians_) {
-      // "differential r=8 fx16" beside "differential r=8"
-      const auto f32 = medians_.find(name.substr(0, name.find_last_of(' ')));
+      // "differential r=8 fx16" beside "differential r=8", "plain r=3 out apart" beside "plain r=3 out"
+      const auto base = medians_.find(name.substr(0, name.find_last_of(' ')));
       fmt::print("{:<24} {:>12.2f} {:>18.3f} {:>24}\n", name, median.rate / 1e9,
                  median.rate / triad->second.rate,
-                 f32 == medians_.end() ? "" : fmt::format("{:.3f}", f32->second.time / median.time));
+                 base == medians_.end() ? "" : fmt::format("{:.3f}", base->second.time / median.time));
     }
+    fmt::print(
+        "elements/s: of messages against those of f32, out of place against in place, apart against out\n");
   }
 
  private:
@@ -131,13 +139,18 @@ int main(int argc, char** argv) {
   using namespace cerar::test;
   using cerar::runtime::Wire;
   const auto add = [](const std::string& name, Construction construction, int components,
-                      Wire wire = Wire::f32) {
-    benchmark::RegisterBenchmark(name.c_str(), kernels, construction, 8, components, wire);
+                      Wire wire = Wire::f32, Place place = Place::in) {
+    benchmark::RegisterBenchmark(name.c_str(), kernels, construction, 8, components, wire, place);
   };
   benchmark::RegisterBenchmark("memcpy", memcpy_bytes);
   benchmark::RegisterBenchmark("triad", triad);
   add("sum r=1", Construction::ring, 8);
   for (int terms : {2, 4, 8, 16}) add(fmt::format("plain r={}", terms), Construction::harmonic, 8 * terms);
+  for (int terms : {2, 4}) {
+    const auto name = fmt::format("plain r={} out", terms);
+    add(name, Construction::harmonic, 8 * terms, Wire::f32, Place::out);
+    add(name + " apart", Construction::harmonic, 8 * terms, Wire::f32, Place::apart);
+  }
   for (int components : {12, 20, 15, 63})
     add(fmt::format("plain c={}", components), Construction::harmonic, components);
   add("exact c=7", Construction::ring, 7);

@@ -97,12 +97,23 @@ TEST_P(Vector, AnyCountWorksAndNothingOutsideIsTouched) {
   }
 }
 
-TEST_P(Vector, InPlaceAndOutOfPlaceAgreeBitForBitAndInputsStay) {
+// Codes with a decoder for vectors out of place get another result there, but not in the padded row, which is
+// scratch of the runtime and worked on in place.
+TEST_P(Vector, InPlaceAndOutOfPlaceAgreeBitForBitWhereTheyDecodeAlikeAndInputsStay) {
   const LocalRanks ranks(directory(), workers());
-  const Vectors original = inputs(10007);
+  constexpr std::size_t kCount = 10007;
+  const Vectors original = inputs(kCount);
   const Vectors copy = original;
-  EXPECT_TRUE(bit_equal(all_reduce(ranks, original, true), all_reduce(ranks, original, false)));
+  Vectors in_place = all_reduce(ranks, original, true), out_of_place = all_reduce(ranks, original, false);
   EXPECT_TRUE(bit_equal(original, copy));
+  const bool apart = runtime::load_plan(directory()).variants[0].claim_apart.has_value();
+  EXPECT_EQ(bit_equal(in_place, out_of_place), !apart);
+  const std::size_t tail = kCount % (static_cast<std::size_t>(GetParam().components) * 32);
+  ASSERT_GT(tail, 0u);
+  for (Vectors* vectors : {&in_place, &out_of_place})
+    for (auto& vector : *vectors)
+      vector.erase(vector.begin(), vector.end() - static_cast<std::ptrdiff_t>(tail));
+  EXPECT_TRUE(bit_equal(in_place, out_of_place)) << "padded row";
 }
 
 TEST_P(Vector, SameInputGivesTheSameBitsAHundredTimes) {
@@ -115,8 +126,9 @@ TEST_P(Vector, SameInputGivesTheSameBitsAHundredTimes) {
 TEST_P(Vector, ZerosGiveZeros) {
   const LocalRanks ranks(directory(), workers());
   const Vectors zeros(static_cast<std::size_t>(workers()), std::vector<float>(5001, 0.0f));
-  for (const auto& output : all_reduce(ranks, zeros))
-    for (float x : output) ASSERT_EQ(x, 0.0f);
+  for (const bool in_place : {true, false})
+    for (const auto& output : all_reduce(ranks, zeros, in_place))
+      for (float x : output) ASSERT_EQ(x, 0.0f);
 }
 
 TEST_P(Vector, NonFiniteValuesReachEveryRankAndOnlyTheElementsMixedWithThem) {
@@ -130,7 +142,7 @@ TEST_P(Vector, NonFiniteValuesReachEveryRankAndOnlyTheElementsMixedWithThem) {
       for (std::size_t at : {std::size_t{5}, count / 2 + 40, count - 1}) {
         Vectors original = inputs(count);
         original[static_cast<std::size_t>(culprit)][at] = poison;
-        const Vectors outputs = all_reduce(ranks, original);
+        const Vectors outputs = all_reduce(ranks, original, at != 5);
         for (const auto& output : outputs) {
           EXPECT_FALSE(std::isfinite(output[at])) << "rank of " << culprit << " element " << at;
           for (std::size_t i = 0; i < count; ++i)

@@ -122,7 +122,7 @@ TEST(Coverage, EveryNumberOfAPlainCode) {
   expect_intact(plan);
   const auto& intact = std::get<runtime::PlainTables>(plan.variants[0].tables);
   const std::size_t revolution = 4 * 3;
-  Caught beta, decode;
+  Caught beta;
   for (std::size_t i = 0; i < intact.beta.size(); ++i)
     count(plan, beta, "beta " + std::to_string(i), [&](runtime::Variant& variant) {
       auto& values = std::get<runtime::PlainTables>(variant.tables).beta;
@@ -132,13 +132,18 @@ TEST(Coverage, EveryNumberOfAPlainCode) {
           static_cast<double>(changed(static_cast<float>(values[i] - before))) - (values[i] - before);
       for (std::size_t later = i; later < values.size(); later += revolution) values[later] += step;
     });
-  for (std::size_t i = 0; i < intact.decode.size(); ++i)
-    count(plan, decode, "decode " + std::to_string(i), [&](runtime::Variant& variant) {
-      auto& value = std::get<runtime::PlainTables>(variant.tables).decode[i];
-      value = changed(value);
-    });
   EXPECT_GT(beta.by_source, beta.entries / 2) << "most changes should respect the rule of exact increments";
-  EXPECT_EQ(decode.by_source, decode.entries);
+  for (auto table : {&runtime::PlainTables::decode, &runtime::PlainTables::decode_apart,
+                     &runtime::PlainTables::own_apart}) {
+    Caught caught;
+    for (std::size_t i = 0; i < (intact.*table).size(); ++i)
+      count(plan, caught, std::to_string(i), [&](runtime::Variant& variant) {
+        auto& value = (std::get<runtime::PlainTables>(variant.tables).*table)[i];
+        value = changed(value);
+      });
+    EXPECT_EQ(caught.entries, 4 * 3 * 3);
+    EXPECT_EQ(caught.by_source, caught.entries);
+  }
 }
 
 // The rule that loading asks of beta is the one that the design keeps, with one chain per class and with

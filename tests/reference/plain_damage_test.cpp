@@ -46,6 +46,25 @@ TEST_P(PlainDamage, DecoderIsNamedByClaimAndSource) {
   EXPECT_EQ(variants_named(plan, lines).count(""), GetParam() == DigestLine::stale ? 1u : 0u);
 }
 
+// The claim out of place alone: calls in place do without these tables.
+TEST_P(PlainDamage, TablesForCallsOutOfPlaceAreNamedByTheirClaimAndSource) {
+  for (auto table : {&runtime::PlainTables::decode_apart, &runtime::PlainTables::own_apart}) {
+    const auto plan = copy_of(plain_plan());
+    alter_plan(plan, GetParam(), [&](runtime::Plan& altered) { (tables_of(altered).*table)[4] *= 1.5f; });
+    const auto lines = differences_of(plan);
+    expect_line(lines, {kVariant, "errors_apart.total", "recomputed from the code tables"});
+    expect_line(lines, {kVariant, "kernels/optimized-c12.cu differs", "in the parameter k"});
+    for (const auto& line : lines) EXPECT_EQ(line.find("errors.total"), std::string::npos) << line;
+  }
+}
+
+TEST_P(PlainDamage, AnotherClaimOutOfPlaceIsNamed) {
+  const auto plan = copy_of(plain_plan());
+  alter_plan(plan, GetParam(),
+             [](runtime::Plan& altered) { variant_of(altered, kVariant).claim_apart->total *= 1 + 1e-6; });
+  expect_line(differences_of(plan), {kVariant, "errors_apart.total", "recomputed from the code tables"});
+}
+
 // The last visit's coefficient is the start of no other increment, so its own can be any f32.
 TEST_P(PlainDamage, BetaIsNamedByClaimAndSource) {
   const auto plan = copy_of(plain_plan());
@@ -62,7 +81,7 @@ TEST_P(PlainDamage, BetaIsNamedByClaimAndSource) {
 }
 
 TEST_P(PlainDamage, CoefficientsThatAreNoF32AreNamed) {
-  for (const char* key : {"beta", "decode"}) {
+  for (const char* key : {"beta", "decode", "decode_apart", "own_apart"}) {
     const auto plan = copy_of(plain_plan());
     alter_text(plan, GetParam(),
                [&](const std::string& text) { return with_digit_changed(text, kVariant, key); });

@@ -46,4 +46,8 @@ std::string plan_directory(runtime::Construction construction, int workers, int 
   return directory;
 }
 
+const runtime::ErrorClaim& claim_of(const runtime::Variant& variant, bool in_place) {
+  return !in_place && variant.claim_apart ? *variant.claim_apart : variant.claim;
+}
+
 }  // namespace cerar::test

@@ -18,4 +18,7 @@ runtime::Plan design_plan(runtime::Construction construction, int workers, int c
 std::string plan_directory(runtime::Construction construction, int workers, int components, int lanes = 2,
                            runtime::Wire wire = runtime::Wire::f32, int block = 128);
 
+/// What a variant claims for whole rows of f32, in place or out of place.
+const runtime::ErrorClaim& claim_of(const runtime::Variant& variant, bool in_place);
+
 }  // namespace cerar::test

@@ -41,26 +41,37 @@ class Comparison {
   Findings& findings_;
 };
 
+void compare_claims(const Comparison& compare, const std::string& key, const runtime::ErrorClaim& recorded,
+                    const runtime::ErrorClaim& recomputed) {
+  const auto figure = [&](const char* name, double runtime::ErrorClaim::* member) {
+    compare.figure((key + "." + name).c_str(), recorded.*member, recomputed.*member);
+  };
+  figure("condition", &runtime::ErrorClaim::condition);
+  figure("noise_gain", &runtime::ErrorClaim::noise_gain);
+  figure("approximation", &runtime::ErrorClaim::approximation);
+  figure("approximation_worst", &runtime::ErrorClaim::approximation_worst);
+  figure("noise", &runtime::ErrorClaim::noise);
+  figure("total", &runtime::ErrorClaim::total);
+}
+
 }  // namespace
 
 void check_claims(const runtime::Plan& plan, Findings& findings) {
   for (const auto& variant : plan.variants) {
     runtime::ErrorClaim claim;
+    std::optional<runtime::ErrorClaim> apart;
     const double nu = nu_of(variant.wire, variant.block);
-    if (const auto* plain = std::get_if<runtime::PlainTables>(&variant.tables))
+    if (const auto* plain = std::get_if<runtime::PlainTables>(&variant.tables)) {
       claim = claim_of(variant.shape, *plain, nu);
-    else if (const auto* differential = std::get_if<runtime::DifferentialTables>(&variant.tables))
+      apart = apart_claim_of(variant.shape, *plain, nu);
+    } else if (const auto* differential = std::get_if<runtime::DifferentialTables>(&variant.tables)) {
       claim = claim_of(variant.shape, *differential, nu);
-    else if (!is_exact(variant))
+    } else if (!is_exact(variant)) {
       claim = sum_claim(variant.shape, nu);
+    }
     const Comparison compare(variant, "the code tables", findings);
-    compare.figure("errors.condition", variant.claim.condition, claim.condition);
-    compare.figure("errors.noise_gain", variant.claim.noise_gain, claim.noise_gain);
-    compare.figure("errors.approximation", variant.claim.approximation, claim.approximation);
-    compare.figure("errors.approximation_worst", variant.claim.approximation_worst,
-                   claim.approximation_worst);
-    compare.figure("errors.noise", variant.claim.noise, claim.noise);
-    compare.figure("errors.total", variant.claim.total, claim.total);
+    compare_claims(compare, "errors", variant.claim, claim);
+    if (apart) compare_claims(compare, "errors_apart", *variant.claim_apart, *apart);
     if (claim.total > plan.max_error && !is_exact(variant))
       findings.differ(variant.name, "an error of {:.3g} exceeds the plan's max_error of {:.3g}", claim.total,
                       plan.max_error);

@@ -96,6 +96,10 @@ std::string variants_table(const runtime::Plan& plan) {
          fmt::format("{:.0f}", variant.prediction.ring_fixed_us + variant.prediction.ring_us_per_mib * mib)});
   }
   std::string text = table_text(rows);
+  for (const auto& variant : plan.variants)
+    if (variant.claim_apart)
+      text += fmt::format("{}: error {:.2e} out of place, for vectors of f32\n", variant.name,
+                          variant.claim_apart->total);
   if (!plan.baseline_faster.empty())
     text += fmt::format("the {} is predicted faster: {}; transports that offer it use it there\n",
                         plan.baseline, ranges_text(plan.baseline_faster));
@@ -190,7 +194,7 @@ nlohmann::json tune_json(const std::vector<Candidate>& candidates, const runtime
 
 nlohmann::json plan_json(const runtime::Plan& plan) {
   nlohmann::json variants = nlohmann::json::array();
-  for (const auto& variant : plan.variants)
+  for (const auto& variant : plan.variants) {
     variants.push_back({{"name", variant.name},
                         {"min_bytes", variant.min_bytes},
                         {"max_bytes", variant.max_bytes},
@@ -204,6 +208,8 @@ nlohmann::json plan_json(const runtime::Plan& plan) {
                         {"fixed_us", variant.prediction.fixed_us},
                         {"us_per_mib", variant.prediction.us_per_mib},
                         {"large_ratio", variant.prediction.us_per_mib / variant.prediction.ring_us_per_mib}});
+    if (variant.claim_apart) variants.back()["errors_apart"] = claim_json(*variant.claim_apart);
+  }
   nlohmann::json ranges = nlohmann::json::array();
   for (const auto& range : plan.baseline_faster)
     ranges.push_back({{"min_bytes", range.min_bytes}, {"max_bytes", range.max_bytes}});

@@ -44,6 +44,7 @@ runtime::Plan build_plan(const std::vector<Candidate>& candidates, const Selecti
     variant.lanes = topology.lanes;
     variant.message_bytes = topology.message_bytes;
     variant.claim = candidate.claim;
+    variant.claim_apart = candidate.claim_apart;
     variant.tables = candidate.tables;
     variant.prediction = {.fixed_us = candidate.cost.fixed_us,
                           .us_per_mib = candidate.cost.us_per_mib,

@@ -37,6 +37,7 @@ constexpr double kUselessError = 0.5;
 struct Design {
   runtime::Tables tables;
   runtime::ErrorClaim claim;
+  std::optional<runtime::ErrorClaim> claim_apart;
   std::string stop_reason;
 };
 
@@ -49,7 +50,7 @@ Design design_plain(Construction construction, const runtime::Shape& shape, doub
     const OptimisedCode best = design(shape.workers, shape.components, {.nu = nu, .condition_limit = limit});
     PlainDesign tables = plain_design(best.code, nu);
     if (tables.claim.condition <= max_condition)
-      return {std::move(tables.tables), tables.claim,
+      return {std::move(tables.tables), tables.claim, tables.claim_apart,
               construction == Construction::optimized ? name_of(best.stop) : ""};
     // The rounding of tables moved it past the limit, by about as much as it will the next time.
     limit *= max_condition / tables.claim.condition * (1 - 1e-7);
@@ -59,7 +60,7 @@ Design design_plain(Construction construction, const runtime::Shape& shape, doub
 Design design_code(Construction construction, const runtime::Shape& shape, double max_condition, double nu) {
   if (construction != Construction::differential) return design_plain(construction, shape, max_condition, nu);
   BestDifferential best = best_differential(shape.workers, shape.terms, nu, true);
-  return {std::move(best.design.tables), best.design.claim, ""};
+  return {std::move(best.design.tables), best.design.claim, std::nullopt, ""};
 }
 
 CostLine cost_of_candidate(const Topology& topology, const SearchOptions& options,
@@ -173,6 +174,7 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
   }
   candidate.tables = std::move(design.tables);
   candidate.claim = design.claim;
+  candidate.claim_apart = design.claim_apart;
   candidate.stop_reason = std::move(design.stop_reason);
   candidate.cost = cost_of_candidate(topology, options, candidate);
   candidate.allowed =

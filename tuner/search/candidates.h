@@ -37,7 +37,8 @@ struct Candidate {
   runtime::Messages messages = runtime::Messages::sum;
   runtime::Shape shape;
   runtime::Wire wire = runtime::Wire::f32;
-  runtime::ErrorClaim claim;
+  runtime::ErrorClaim claim;                       ///< of every call; what a budget is compared with
+  std::optional<runtime::ErrorClaim> claim_apart;  ///< of calls out of place, where it is another
   runtime::Tables tables;
   CostLine cost;
   std::string stop_reason;  ///< of the optimiser; empty where none ran

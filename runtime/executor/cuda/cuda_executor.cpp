@@ -189,6 +189,9 @@ class CudaExecutor final : public Executor {
       return;
     }
     report.variant = shape.variant;
+    report.claim = works_in_place(*shape.variant, call)
+                       ? claim_for(*shape.variant, call)
+                       : CallClaim{.total = shape.variant->claim.total, .noise = shape.variant->claim.noise};
     report.lanes = static_cast<int>(shape.lanes);
     const DeviceKernelTable& kernels = kernels_->of(*shape.variant);
     positions_.clear();

@@ -130,6 +130,7 @@ class HostExecutor final : public Executor {
     }
     Workspace& workspace = workspace_for(call);
     report.variant = &workspace.variant;
+    report.claim = claim_for(workspace.variant, call);
     report.lanes = static_cast<int>(workspace.lanes.size());
     report.scratch_bytes = workspace.bytes();
     workspace.padded.load(call);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <regex>
 
 #include "generator/plan_text.h"
@@ -106,6 +107,10 @@ const Edit kEdits[] = {
      "    open:",
      "    beta: [[[1, 1]]]\n    open:",
      {"variants[0].beta", "does not belong to differential messages"}},
+    {"ClaimOfOtherMessages",
+     "    predicted:",
+     "    errors_apart: {total: 1}\n    predicted:",
+     {"variants[0].errors_apart", "does not belong to differential messages"}},
     {"OwnCorrectionDenied", "own_exact: true", "own_exact: false", {"own[0][1][0] is", "own_exact is false"}},
     {"OtherShift", "shift: 0.625", "shift: 0.5", {"shift is 0.5", "4 workers", "0.625"}},
     {"NotANumber", "\\[1, ", "[one, ", {"variants[0].open[0][0]", "'one'"}},
@@ -243,6 +248,44 @@ const Edit kPlainEdits[] = {
      "    decode:\n      - \\[\\[[^,]*",
      "    decode:\n      - [[0.1",
      {"variants[0].decode", "f32"}},
+    {"ApartClaimMissing", "    errors_apart: .*\n", "", {"variants[0]", "lacks the key errors_apart"}},
+    {"ApartDecoderMissing",
+     "    decode_apart:\n(.*\n){12}",
+     "",
+     {"variants[0]", "lacks the key decode_apart"}},
+    {"ApartCorrectionMissing", "    own_apart:\n(.*\n){12}", "", {"variants[0]", "lacks the key own_apart"}},
+    {"ApartTablesMissing",
+     "    decode_apart:\n(.*\n){25}",
+     "",
+     {"variants[0]", "lacks the key decode_apart"}},
+    {"ApartClaimWithoutAFigure",
+     "(errors_apart: .*), noise: [^,]*,",
+     "$1,",
+     {"variants[0].errors_apart", "lacks the key noise"}},
+    {"ApartClaimWithAnotherFigure",
+     "(errors_apart: .*), noise: ",
+     "$1, noises: 1, noise: ",
+     {"variants[0].errors_apart", "noises"}},
+    {"ApartConditionBelowOne",
+     "errors_apart: \\{condition: ",
+     "errors_apart: {condition: 0.",
+     {"variants[0].errors_apart.condition", "0."}},
+    {"ApartPhaseMissing",
+     "    decode_apart:\n.*\n.*\n.*\n",
+     "    decode_apart:\n",
+     {"variants[0].decode_apart", "3 entries", "4"}},
+    {"ApartDecoderThatIsNoF32",
+     "    decode_apart:\n      - \\[\\[[^,]*",
+     "    decode_apart:\n      - [[0.1",
+     {"variants[0].decode_apart", "f32"}},
+    {"ApartCorrectionOfTwoTerms",
+     "    own_apart:\n      - \\[\\[[^,]*, ",
+     "    own_apart:\n      - [[",
+     {"variants[0].own_apart[0][0]", "2 entries", "3"}},
+    {"ApartCorrectionNan",
+     "    own_apart:\n      - \\[\\[[^,]*",
+     "    own_apart:\n      - [[nan",
+     {"variants[0].own_apart[0][0][0]", "'nan'"}},
     {"FewerComponentsThanTheTablesAreFor",
      "components: 12\n    classes: 4\n    terms: 3\n    rounds: 14",
      "components: 8\n    classes: 4\n    terms: 2\n    rounds: 10",
@@ -255,6 +298,63 @@ const Edit kPlainEdits[] = {
 
 INSTANTIATE_TEST_SUITE_P(Edited, PlainMeaning, testing::ValuesIn(kPlainEdits),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Plans of before, and those of codes that have none, hold nothing for calls out of place.
+TEST(TablesApart, MayBeAbsent) {
+  runtime::Plan plan = design_plan(runtime::Construction::optimized, 4, 12);
+  auto& variant = plan.variants[0];
+  variant.claim_apart.reset();
+  auto& tables = std::get<runtime::PlainTables>(variant.tables);
+  tables.decode_apart.clear();
+  tables.own_apart.clear();
+  const auto parsed = runtime::parse_plan(generator::plan_text(plan), "plan.yaml");
+  EXPECT_FALSE(parsed.variants[0].claim_apart);
+  EXPECT_TRUE(std::get<runtime::PlainTables>(parsed.variants[0].tables).decode_apart.empty());
+}
+
+void expect_unfit(const runtime::Plan& plan, const std::vector<std::string>& words) {
+  try {
+    runtime::check_plan(plan);
+    ADD_FAILURE() << "the plan was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_plan);
+    expect_sentence(error.what(), words);
+  }
+}
+
+TEST(TablesApart, StandTogetherOrNotAtAll) {
+  const runtime::Plan intact = design_plan(runtime::Construction::optimized, 4, 12);
+  runtime::Plan plan = intact;
+  plan.variants[0].claim_apart.reset();
+  expect_unfit(plan, {"optimized-c12", "decode_apart", "without errors_apart"});
+  plan = intact;
+  std::get<runtime::PlainTables>(plan.variants[0].tables).decode_apart.clear();
+  expect_unfit(plan, {"optimized-c12", "decode_apart has 0 numbers", "36"});
+  plan = intact;
+  std::get<runtime::PlainTables>(plan.variants[0].tables).own_apart.pop_back();
+  expect_unfit(plan, {"optimized-c12", "own_apart has 35 numbers", "36"});
+  plan = intact;
+  std::get<runtime::PlainTables>(plan.variants[0].tables).own_apart[7] =
+      std::numeric_limits<float>::infinity();
+  expect_unfit(plan, {"optimized-c12", "own_apart", "not finite"});
+}
+
+TEST(TablesApart, AreForApproximateCodesOfFewTerms) {
+  for (const auto& [construction, components] :
+       {std::pair{runtime::Construction::optimized, 20}, std::pair{runtime::Construction::ring, 3}}) {
+    runtime::Plan plan = design_plan(construction, 4, components);
+    auto& variant = plan.variants[0];
+    EXPECT_FALSE(variant.claim_apart);
+    auto& tables = std::get<runtime::PlainTables>(variant.tables);
+    tables.decode_apart = tables.own_apart = tables.decode;
+    variant.claim_apart = variant.claim;
+    expect_unfit(plan,
+                 {variant.name, "decode_apart", "at most 4 terms", "c = " + std::to_string(components)});
+  }
+  runtime::Plan plan = design_plan(runtime::Construction::differential, 4, 8);
+  plan.variants[0].claim_apart = plan.variants[0].claim;
+  expect_unfit(plan, {"differential-c8", "errors_apart", "differential messages"});
+}
 
 // The text of one variant twice.
 std::string twice(const std::string& text, const std::string& first_range, const std::string& second_range,

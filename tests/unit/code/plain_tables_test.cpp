@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/base/error.h"
 #include "tuner/code/constructions/harmonic.h"
 #include "tuner/code/plain/error_model.h"
+#include "tuner/code/plain/phase_system.h"
 #include "tuner/code/wire_noise.h"
 
 namespace cerar::tuner {
@@ -86,6 +88,71 @@ TEST(PlainTables, DecodesDifferencesOfNeighboursWhereThereIsOneChain) {
     }
 }
 
+TEST(PlainTables, HoldADecoderForCallsOutOfPlaceWhereTermsAreFewAndTheCodeIsNotExact) {
+  for (const auto& [workers, components, apart] : {std::tuple{4, 8, true},
+                                                   {8, 32, true},
+                                                   {8, 12, true},
+                                                   {4, 6, true},
+                                                   {8, 40, false},
+                                                   {8, 20, false},
+                                                   {8, 9, false},
+                                                   {8, 6, false},
+                                                   {8, 3, false}}) {
+    const PlainDesign design = plain_design(harmonic_code(workers, components, 0.02), kNuF32);
+    EXPECT_EQ(design.claim_apart.has_value(), apart) << components;
+    EXPECT_EQ(design.tables.decode_apart.size(), apart ? design.tables.decode.size() : 0u);
+    EXPECT_EQ(design.tables.own_apart.size(), apart ? design.tables.decode.size() : 0u);
+    EXPECT_EQ(apart_claim_of(runtime::make_shape(workers, components), design.tables, kNuF32).has_value(),
+              apart);
+  }
+}
+
+// What the samples give of a rank's own vector and what it adds itself make one vector, to the rounding of a
+// number of the correction.
+TEST(PlainTables, OutOfPlaceARanksOwnVectorIsExact) {
+  for (const auto& [workers, components, epsilon] : {std::tuple{4, 8, 6e-4},
+                                                     {4, 12, 7e-3},
+                                                     {8, 16, 8e-4},
+                                                     {8, 24, 8e-3},
+                                                     {8, 32, 2.7e-2},
+                                                     {8, 12, 8e-4}}) {
+    const PlainCode code = harmonic_code(workers, components, epsilon);
+    const PlainDesign design = plain_design(code, kNuF32);
+    const int terms = code.shape.terms;
+    const Decoder decoder = effective_decoder(code.shape, design.tables.decode_apart);
+    double correction = 0;
+    for (int p = 0; p < workers; ++p) {
+      const Eigen::MatrixXd received =
+          mixing_matrix({.shape = code.shape, .beta = design.tables.beta}, p, 0) * decoder.phase[p];
+      for (int m = 0; m < terms; ++m)
+        for (int k = 0; k < terms; ++k) {
+          const double own = design.tables.own_apart[static_cast<std::size_t>((p * terms + m) * terms + k)];
+          EXPECT_NEAR(received(m, k) + own, m == k ? 1 : 0, std::ldexp(std::abs(own), -24) + 1e-10);
+          correction = std::max(correction, std::abs(own));
+        }
+    }
+    EXPECT_GT(correction, design.claim.approximation / 2) << "there is something to correct";
+    EXPECT_LT(correction, 1);
+  }
+}
+
+TEST(PlainTables, TheClaimOutOfPlaceIsThatOfOwnExactDecodingOfTheSameCode) {
+  for (const auto& [workers, components, epsilon] :
+       {std::tuple{4, 8, 6e-4}, {4, 12, 7e-3}, {8, 16, 8e-4}, {8, 24, 8e-3}, {8, 32, 2.7e-2}}) {
+    const PlainCode code = harmonic_code(workers, components, epsilon);
+    const double ideal = claim_of(code, least_squares_decoder(code, kNuF32, true), kNuF32, true).total;
+    const PlainDesign design = plain_design(code, kNuF32);
+    EXPECT_NEAR(design.claim_apart->total / ideal, 1, 0.02) << components;
+    EXPECT_LT(design.claim_apart->total, 0.95 * design.claim.total);
+    EXPECT_EQ(apart_claim_of(code.shape, design.tables, kNuF32)->total, design.claim_apart->total);
+    // Without its correction it would be worse than the decoder for calls in place.
+    runtime::PlainTables wrong = design.tables;
+    std::fill(wrong.own_apart.begin(), wrong.own_apart.end(), 0.0f);
+    EXPECT_GT(apart_claim_of(code.shape, wrong, kNuF32)->total, 1.1 * design.claim.total);
+    EXPECT_EQ(claim_of(code.shape, wrong, kNuF32).total, design.claim.total);
+  }
+}
+
 TEST(PlainTables, AWrongDecoderShowsInTheClaim) {
   const PlainCode code = harmonic_code(8, 24, 1e-2);
   PlainDesign design = plain_design(code, kNuF32);
@@ -107,6 +174,11 @@ TEST(PlainTables, RefusesTablesOfTheWrongSize) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_plan);
     }
   }
+  runtime::PlainTables short_apart = design.tables, short_own = design.tables;
+  short_apart.decode_apart.pop_back();
+  short_own.own_apart.pop_back();
+  EXPECT_THROW(apart_claim_of(code.shape, short_apart, kNuF32), Error);
+  EXPECT_THROW(apart_claim_of(code.shape, short_own, kNuF32), Error);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST(RingCode, SamplesOfEveryPhaseHaveAnInverseOfWholeNumbers) {
       if (workers % c == 0) continue;
       const PlainDesign design = ring_design(workers, c, kNuF32);
       const PlainCode code{.shape = runtime::make_shape(workers, c), .beta = design.tables.beta};
-      const Decoder decoder = effective_decoder(code.shape, design.tables);
+      const Decoder decoder = effective_decoder(code.shape, design.tables.decode);
       for (int p = 0; p < workers; ++p)
         for (int delta : {0, workers / 2, workers - 1}) {
           // Whole numbers on both sides: the product is exact.

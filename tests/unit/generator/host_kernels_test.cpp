@@ -55,12 +55,16 @@ TEST(HostKernels, Sum) {
   });
 }
 
-void check_plain(int workers, int components) {
+void check_plain(int workers, int components, bool apart = true) {
   const runtime::Shape shape = runtime::make_shape(workers, components);
-  const KernelSpec spec = make_kernel_spec(random_plain(workers, components));
+  const KernelSpec spec = make_kernel_spec(random_plain(workers, components, apart));
   const HostLibrary library(spec);
   const auto& encode = std::get<FloatTable>(spec.parameters.at("kEncode")).values;
   const auto& decode = std::get<FloatTable>(spec.parameters.at("kDecode")).values;
+  const auto& decode_apart = std::get<FloatTable>(spec.parameters.at("kDecodeApart")).values;
+  const auto& own_apart = std::get<FloatTable>(spec.parameters.at("kOwnApart")).values;
+  const bool own_exact = std::get<bool>(spec.parameters.at("kOwnExact"));
+  EXPECT_EQ(own_exact, apart && runtime::can_decode_apart(shape));
   const int terms = shape.terms, chains = shape.chains;
   for_each_setting([&](Visit visit) {
     visit.terms = terms;
@@ -98,10 +102,14 @@ void check_plain(int workers, int components) {
         expect_matches(library, "decode", visit, [&](Element& e) {
           e.message = e.slots[terms - 1] += e.received;
           std::vector<double> sum(e.slots.size(), 0.0);
+          const bool from_input = own_exact && !e.in_place;
+          const auto& weights = from_input ? decode_apart : decode;
           for (int s = 0; s < terms; ++s)
-            for (int k = 0; k < terms; ++k)
-              sum[k] += decode[static_cast<std::size_t>((phase * terms + s) * terms + k)] *
-                        (e.slots[s] - (s >= chains ? e.slots[s - chains] : 0.0));
+            for (int k = 0; k < terms; ++k) {
+              const auto at = static_cast<std::size_t>((phase * terms + s) * terms + k);
+              sum[k] += weights[at] * (e.slots[s] - (s >= chains ? e.slots[s - chains] : 0.0));
+              if (from_input) sum[k] += own_apart[at] * e.input[s];
+            }
           for (int k = 0; k < terms; ++k) e.slots[k] = sum[k] / visit.divisor;
         });
       }
@@ -113,6 +121,7 @@ void check_plain(int workers, int components) {
 TEST(HostKernels, PlainOfTwoTerms) { check_plain(3, 6); }
 TEST(HostKernels, PlainOfThreeTerms) { check_plain(4, 12); }
 TEST(HostKernels, PlainOfFourTerms) { check_plain(2, 8); }
+TEST(HostKernels, PlainWithoutADecoderOutOfPlace) { check_plain(4, 12, false); }
 TEST(HostKernels, PlainOfElevenTerms) { check_plain(2, 22); }
 // Several chains per class, some of them with fewer terms than chains.
 TEST(HostKernels, PlainOfTwoChains) { check_plain(4, 6); }

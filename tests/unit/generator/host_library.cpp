@@ -120,6 +120,7 @@ void expect_matches(const HostLibrary& library, const std::string& role, const V
     const float* const after = in_tail ? tail.data() : slots.data() + w * row;
     for (std::size_t i = 0; i < line; ++i) {
       Element element;
+      element.in_place = in_tail || visit.in_place;
       for (std::size_t k = 0; k < terms; ++k) {
         element.input.push_back(in[k * line + i]);
         element.slots.push_back(before[k * line + i]);

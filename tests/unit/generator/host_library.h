@@ -44,6 +44,7 @@ struct Element {
   std::vector<double> input;  ///< [terms]
   std::vector<double> slots;  ///< [terms], read and written
   std::vector<double> early;  ///< [chains - 1], read and written
+  bool in_place = true;       ///< input and slots are one, as in a padded row they always are
   double received = 0;
   double message = 0;  ///< written
 };

@@ -53,6 +53,23 @@ TEST_F(Nvrtc, KernelsStayInRegisters) {
   }
 }
 
+// What kMostApartTerms allows: the samples, the own components and a message under conversion in one thread.
+TEST_F(Nvrtc, DecodingBesideTheOwnVectorStaysInRegisters) {
+  for (const auto& [wire, components] : {std::pair{runtime::Wire::bf16, 8 * runtime::kMostApartTerms},
+                                         std::pair{runtime::Wire::fx12, 8 * runtime::kMostApartTerms},
+                                         std::pair{runtime::Wire::fx12, 12}}) {  // two chains
+    runtime::Variant variant = test::random_plain(8, components);
+    ASSERT_TRUE(variant.claim_apart);
+    variant.wire = wire;
+    const std::string source = specialise(make_kernel_spec(variant));
+    for (const char* architecture : {"sm_80", "sm_90"})
+      for (const CompiledKernel& kernel : compile_cubin(source, architecture).kernels) {
+        EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry << " on " << architecture;
+        EXPECT_LE(kernel.registers, 64) << kernel.entry << " on " << architecture;
+      }
+  }
+}
+
 TEST_F(Nvrtc, DenseKernelsHoldAllLinesInRegisters) {
   for (const int components : {3, 12, 15, 128}) {
     const Cubin cubin =

@@ -20,9 +20,16 @@ class Filler {
   std::uniform_real_distribution<float> uniform_{-2.0f, 2.0f};
 };
 
+void add_apart(runtime::Variant& variant, runtime::PlainTables& tables, Filler& fill) {
+  if (!runtime::can_decode_apart(variant.shape)) return;
+  variant.claim_apart.emplace();
+  fill(tables.decode_apart, static_cast<int>(tables.decode.size()));
+  fill(tables.own_apart, static_cast<int>(tables.decode.size()));
+}
+
 }  // namespace
 
-runtime::Variant random_plain(int workers, int components) {
+runtime::Variant random_plain(int workers, int components, bool apart) {
   runtime::Variant variant;
   variant.shape = runtime::make_shape(workers, components);
   variant.name = "plain-" + std::to_string(workers) + "-" + std::to_string(components);
@@ -32,6 +39,7 @@ runtime::Variant random_plain(int workers, int components) {
   Filler fill;
   fill(tables.beta, variant.shape.chains * variant.shape.visits * variant.shape.terms);
   fill(tables.decode, workers * variant.shape.terms * variant.shape.terms);
+  if (apart) add_apart(variant, tables, fill);
   variant.tables = tables;
   return variant;
 }
@@ -45,6 +53,7 @@ runtime::Variant random_variant(const std::string& family, int workers, int term
     runtime::PlainTables tables;
     fill(tables.beta, variant.shape.visits * terms);
     fill(tables.decode, workers * terms * terms);
+    add_apart(variant, tables, fill);
     variant.messages = runtime::Messages::plain;
     variant.tables = tables;
   } else if (family == "differential") {

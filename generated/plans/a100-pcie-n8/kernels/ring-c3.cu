@@ -2,13 +2,16 @@
 //
 // Parameters: kChains = 8,
 //             kDecode = float[8][3][3],
+//             kDecodeApart = float[1][1][1],
 //             kDither = float[8],
 //             kEncode = float[8][11][3],
 //             kInterleave = 32,
+//             kOwnApart = float[1][1][1],
+//             kOwnExact = false,
 //             kTerms = 3,
 //             kWorkers = 8
 
-#define CERAR_TABLE_BYTES 1376
+#define CERAR_TABLE_BYTES 1384
 
 
 // The one shim between the kernels and the four compilers that read them: NVRTC and nvcc (GPU code), Clang
@@ -383,6 +386,10 @@ CERAR_DEVICE void cerar_send(void* part, long long at, long long elements, float
 // leaves at once; those of the last r visits, the samples, are written over the components; with M > 1 chains
 // the up to M - 1 symbols in between wait in `early`. Every later visit adds the message to the symbol that
 // is due; the last one also decodes the r samples in place.
+//
+// Out of place the rank's own components are still there when it decodes. With kOwnExact a decoder of its own
+// then leaves the rank's vector out of account, and the correction puts it in exactly. The padded row is
+// worked on in place, and so is all of a vector that the runtime copied: there the other decoder runs.
 
 CERAR_PARAMETER int kWorkers = 8;
 CERAR_PARAMETER int kTerms = 3;
@@ -490,6 +497,14 @@ CERAR_TABLE float kDecode[kWorkers][kTerms][kTerms] = {
     {{-0x0p+0f, -0x0p+0f, 1.0f}, {0.0f, 1.0f, 0.0f}, {1.0f, -0x0p+0f, -0x0p+0f}},
     {{1.0f, -0x0p+0f, -0x0p+0f}, {-1.0f, -0x0p+0f, 1.0f}, {-0x0p+0f, 1.0f, -0x0p+0f}},
     {{-0x0p+0f, 1.0f, 0.0f}, {1.0f, 0.0f, 0.0f}, {-1.0f, -1.0f, 1.0f}}};
+/// Whether there is a decoder for vectors out of place; without one kDecode serves them too.
+CERAR_PARAMETER bool kOwnExact = false;
+CERAR_CONSTEXPR int kApartPhases = kOwnExact ? kWorkers : 1, kApartTerms = kOwnExact ? kTerms : 1;
+/// Like kDecode, and [phase][own component][component] what is added of the rank's own vector.
+CERAR_TABLE float kDecodeApart[kApartPhases][kApartTerms][kApartTerms] = {
+    {{0.0f}}};
+CERAR_TABLE float kOwnApart[kApartPhases][kApartTerms][kApartTerms] = {
+    {{0.0f}}};
 
 /// [phase] fraction of the message added before it is rounded; sums to zero over a revolution. Without it
 /// ranks that hold equal vectors would all round the same way, and their errors add up.
@@ -505,6 +520,7 @@ static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0,
 CERAR_CONSTEXPR int kClasses = kWorkers / kChains;
 /// Few coefficients are written out one by one, which saves those that are 0 or 1; many run in a loop.
 CERAR_CONSTEXPR bool kWrittenOut = kTerms * (kTerms + kChains) <= 96;
+static_assert(!kOwnExact || kWrittenOut, "own-exact decoding is for few terms");
 /// On the GPU a thread holds all lines in registers: packs of 4 only where that leaves enough of them.
 CERAR_CONSTEXPR bool kNarrow = kTerms > 8;
 
@@ -655,33 +671,55 @@ CERAR_DEVICE void accumulate_part(const cerar_visit_arguments& a, const void* fr
   }
 }
 
-template <int W, bool Forwards>
-CERAR_DEVICE void decode_part(const cerar_visit_arguments& a, const void* from, void* to, const float*,
-                              float* slots, long long, long long elements) {
+template <bool Apart>
+CERAR_DEVICE const float* decoder_of(int phase) {
+  if constexpr (Apart)
+    return kDecodeApart[phase][0];
+  else
+    return kDecode[phase][0];
+}
+
+/// `Apart`: the rank's own components are in `input`, apart from the samples.
+template <int W, bool Forwards, bool Apart>
+CERAR_DEVICE void decode_rows(const cerar_visit_arguments& a, const void* from, void* to, const float* input,
+                              float* slots, long long elements) {
   const int phase = a.phase;
   const float dither = kDither[phase];
-  const float(&weight)[kTerms][kTerms] = kDecode[phase];
+  const float* const weight = decoder_of<Apart>(phase);
   const float scale = 1.0f / a.divisor;
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
     const long long at = row * kInterleave + lane;
-    float* const slot = slots + row * (kTerms * kInterleave) + lane;
-    all_lines<W> z;
+    const long long line = row * (kTerms * kInterleave) + lane;
+    float* const slot = slots + line;
+    all_lines<W> z, g = {};
     for (int s = 0; s < kTerms; ++s) z.of[s] = cerar_load<W>(slot + s * kInterleave);
     const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
     for (int i = 0; i < W; ++i)
       z.of[kTerms - 1].at[i] = received.at[i] + cerar_fma(dither, received.at[i], z.of[kTerms - 1].at[i]);
     if constexpr (Forwards) cerar_send<W>(to, at, elements, a.message_gain, z.of[kTerms - 1]);
+    // Behind the message: converting one needs registers too.
+    if constexpr (Apart)
+      for (int m = 0; m < kTerms; ++m) g.of[m] = cerar_load<W>(input + line + m * kInterleave);
     for (int s = kTerms - 1; s >= kChains; --s)
       for (int i = 0; i < W; ++i) z.of[s].at[i] = z.of[s].at[i] - z.of[s - kChains].at[i];
     for (int k = 0; k < kTerms; ++k) {
       cerar_pack<W> sum;
-      for (int i = 0; i < W; ++i) sum.at[i] = weight[kTerms - 1][k] * z.of[kTerms - 1].at[i];
+      for (int i = 0; i < W; ++i) sum.at[i] = weight[(kTerms - 1) * kTerms + k] * z.of[kTerms - 1].at[i];
       for (int s = kTerms - 2; s >= 0; --s)
-        for (int i = 0; i < W; ++i) sum.at[i] = cerar_fma(weight[s][k], z.of[s].at[i], sum.at[i]);
+        for (int i = 0; i < W; ++i) sum.at[i] = cerar_fma(weight[s * kTerms + k], z.of[s].at[i], sum.at[i]);
+      if constexpr (Apart)
+        for (int m = 0; m < kTerms; ++m)
+          for (int i = 0; i < W; ++i) sum.at[i] = cerar_fma(kOwnApart[phase][m][k], g.of[m].at[i], sum.at[i]);
       for (int i = 0; i < W; ++i) sum.at[i] = sum.at[i] * scale;
       cerar_store<W>(slot + k * kInterleave, sum);
     }
   }
+}
+
+template <int W, bool Forwards>
+CERAR_DEVICE void decode_part(const cerar_visit_arguments& a, const void* from, void* to, const float* input,
+                              float* slots, long long, long long elements) {
+  decode_rows<W, Forwards, false>(a, from, to, input, slots, elements);
 }
 
 /// The first visits of most phases come M visits before their samples, those of multiples of Q one less.
