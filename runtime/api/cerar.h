@@ -123,8 +123,8 @@ CERAR_API cerarResult_t cerarAllReduce(const void* send, void* recv, size_t coun
 
 /* What the last successful all-reduce of a communicator did. */
 typedef struct {
-  char variant[64]; /* name in the plan, "plain" for NCCL's own all-reduce; empty when nothing had to be sent
-                     */
+  /* Its name in the plan, "plain" for NCCL's own all-reduce; empty when nothing had to be sent. */
+  char variant[64];
   int components;   /* c; c <= N is exact in messages of f32 */
   int lanes;        /* parts that ran staggered */
   uint64_t operation;     /* number of the call on this communicator, from 0 */

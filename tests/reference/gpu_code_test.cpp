@@ -1,0 +1,106 @@
+// What GPUs would run of the reference plans: PTX of every kernel, and its machine code where nvdisasm is
+// installed.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "generator/compile/nvrtc_compiler.h"
+#include "runtime/base/file.h"
+#include "runtime/base/temporary_directory.h"
+#include "runtime/plan/plan.h"
+#include "tests/support/command.h"
+
+namespace cerar::test {
+namespace {
+
+std::vector<std::filesystem::path> sources() {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(CERAR_REFERENCE_PLANS))
+    if (entry.path().extension() == ".cu") paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+int count(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  return static_cast<int>(std::distance(std::sregex_iterator(text.begin(), text.end(), expression), {}));
+}
+
+/// The code of each kernel, by its entry, of a text in which `mark` with the entry as group 1 begins one.
+std::vector<std::pair<std::string, std::string>> kernels_in(const std::string& text,
+                                                            const std::string& mark) {
+  std::vector<std::pair<std::string, std::string>> kernels;
+  const std::regex expression(mark);
+  std::vector<std::pair<std::size_t, std::string>> begins;
+  for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at)
+    begins.emplace_back(at->position(), (*at)[1]);
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::size_t end = i + 1 < begins.size() ? begins[i + 1].first : text.size();
+    kernels.emplace_back(begins[i].second, text.substr(begins[i].first, end - begins[i].first));
+  }
+  return kernels;
+}
+
+bool converts(const std::string& entry) { return entry.ends_with("_widen") || entry.ends_with("_narrow"); }
+
+class GpuCode : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!generator::nvrtc_available()) GTEST_SKIP() << "this build has no NVRTC";
+  }
+};
+
+TEST_F(GpuCode, EveryKernelMoves16BytesAtATimeWithinItsRegisters) {
+  int kernels = 0;
+  for (const auto& path : sources()) {
+    SCOPED_TRACE(path.filename().string());
+    const std::string source = read_file(path);
+    for (const char* architecture : {"sm_80", "sm_90"})
+      for (const auto& kernel : generator::compile_cubin(source, architecture).kernels) {
+        EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry << " on " << architecture;
+        EXPECT_LE(kernel.registers, 64) << kernel.entry << " on " << architecture;
+      }
+    const std::string ptx = generator::compile_ptx(source, "sm_80");
+    EXPECT_EQ(count(ptx, R"(\.local)"), 0);
+    for (const auto& [entry, code] : kernels_in(ptx, R"(\.visible \.entry (\w+)\()")) {
+      ++kernels;
+      // Vectors and messages change while a call runs; the read-only path might serve what they were. Tables
+      // of coefficients do not.
+      EXPECT_EQ(count(code, R"(ld\.global\.nc\.v[24])"), 0) << entry;
+      EXPECT_GT(count(code, R"([ls][dt]\.global\.v4\.f32)"), 0) << entry;
+      if (converts(entry)) continue;
+      // The same code twice: for packs of four, and for single elements where a vector is not aligned.
+      EXPECT_EQ(count(code, R"(ld\.global\.v4\.f32)"), count(code, R"(ld\.global\.f32)")) << entry;
+      EXPECT_EQ(count(code, R"(st\.global\.v4\.f32)"), count(code, R"(st\.global\.f32)")) << entry;
+    }
+  }
+  EXPECT_GT(kernels, 100);
+}
+
+TEST_F(GpuCode, MachineCodeKeepsWhatThePtxSays) {
+  if (std::string_view(CERAR_NVDISASM).empty()) GTEST_SKIP() << "nvdisasm is not installed";
+  const TemporaryDirectory directory;
+  int kernels = 0;  // of a cubin: sections of code
+  for (const auto& path : sources()) {
+    SCOPED_TRACE(path.filename().string());
+    const auto cubin = directory.path() / "kernels.cubin";
+    std::ofstream(cubin, std::ios::binary) << generator::compile_cubin(read_file(path), "sm_80").bytes;
+    const auto listing = run_command({CERAR_NVDISASM, "-c", cubin.string()});
+    ASSERT_EQ(listing.exit_code, 0) << listing.err;
+    for (const auto& [entry, code] : kernels_in(listing.out, R"(\n\.text\.(\w+):)")) {
+      ++kernels;
+      EXPECT_EQ(count(code, R"(\b(LDL|STL)\b)"), 0) << entry << " uses local memory";
+      EXPECT_EQ(count(code, R"(LDG\.E\.(64|128)\.CONSTANT)"), 0) << entry << " reads vectors as constants";
+      EXPECT_GT(count(code, R"((LDG|STG)\.E\.128)"), 0) << entry;
+      if (converts(entry)) continue;
+      EXPECT_EQ(count(code, R"(LDG\.E\.128 )"), count(code, R"(LDG\.E )")) << entry;
+      EXPECT_EQ(count(code, R"(STG\.E\.128 )"), count(code, R"(STG\.E )")) << entry;
+    }
+  }
+  EXPECT_GT(kernels, 100);
+}
+
+}  // namespace
+}  // namespace cerar::test
