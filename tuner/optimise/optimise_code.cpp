@@ -63,7 +63,8 @@ BestDifferential best_differential(int workers, int terms, double nu, bool own_e
   const double guess = std::min(0.03, std::sqrt(nu));
   const ScalarResult best = minimise_log_scale(error, guess / 30, 1.0);
   BestDifferential result;
-  result.design = differential_design(workers, terms, static_cast<float>(best.x), nu, own_exact, kContributions);
+  result.design =
+      differential_design(workers, terms, static_cast<float>(best.x), nu, own_exact, kContributions);
   result.evaluations = best.evaluations;
   return result;
 }

@@ -14,8 +14,8 @@ struct DifferentialDesign {
 /// serves all components up to r-3. `own_exact` leaves the worker's own part out of the least squares and
 /// corrects it in the stored samples. A visit adds three components to its message, or with `contributions`
 /// 2 only the larger two, which saves the kernels a line of the vector and costs terms of order epsilon^2;
-/// the tables then hold zeros in their place, and claims count what is missing. Throws `invalid_argument` for workers < 2, terms < 2, epsilon outside
-/// (0, 1], a negative nu or other contributions.
+/// the tables then hold zeros in their place, and claims count what is missing. Throws `invalid_argument` for
+/// workers < 2, terms < 2, epsilon outside (0, 1], a negative nu or other contributions.
 DifferentialDesign differential_design(int workers, int terms, float epsilon, double nu, bool own_exact,
                                        int contributions = 3);
 
