@@ -96,9 +96,10 @@ TEST_P(Traffic, IsAtMostEightAccessesPerElement) {
     EXPECT_GT(result.accesses, 4) << family << ", r = " << terms << ": less than the ring must touch";
     // What the cost model takes it for. (Sums pass a message on by reading it a second time, which compilers
     // drop.)
-    if (terms > 1)
+    if (terms > 1) {
       EXPECT_NEAR(result.accesses, tuner::accesses_per_element(variant.shape, variant.messages), 1e-9)
           << family << ", r = " << terms;
+    }
     // The visits were those of an all-reduce.
     EXPECT_LT(result.error, 1.5 * variant.claim.total + 1e-6) << family << ", r = " << terms;
   };
