@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   for (int components : {12, 20, 15, 63})
     add(fmt::format("plain c={}", components), Construction::harmonic, components);
   add("exact c=7", Construction::ring, 7);
-  for (int terms : {8, 32})
+  for (int terms : {8, 16, 32, 64})
     add(fmt::format("differential r={}", terms), Construction::differential, 8 * terms);
   // The same codes in other messages: elements a second against those of f32.
   for (const auto wire : {Wire::bf16, Wire::fx16, Wire::fx12, Wire::fx8}) {
@@ -162,6 +162,8 @@ int main(int argc, char** argv) {
     add(fmt::format("sum r=1 {}", name), Construction::ring, 8, wire);
     add(fmt::format("differential r=8 {}", name), Construction::differential, 64, wire);
   }
+  for (int terms : {16, 32, 64})
+    add(fmt::format("differential r={} fx16", terms), Construction::differential, 8 * terms, Wire::fx16);
   // Interleaved repetitions: a neighbour's noise hits all of them alike.
   std::vector<char*> arguments(argv, argv + argc);
   std::string defaults[] = {"--benchmark_repetitions=15", "--benchmark_enable_random_interleaving=true",

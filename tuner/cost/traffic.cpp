@@ -12,8 +12,8 @@ using runtime::Role;
 // Lines loaded and stored by one kernel per line of its message, without the message itself.
 int vector_lines(const runtime::Step& step, const runtime::Shape& shape) {
   const int terms = shape.terms;
-  const int missing = step.phase == 0 ? 0 : 1;  // of three components from sample + missing on
-  const int components = std::clamp(terms - step.sample - missing, 0, 3);
+  const int missing = step.phase == 0 ? 0 : 1;  // of two components from sample + missing on
+  const int components = std::clamp(terms - step.sample - missing, 0, 2);
   const bool raises = step.phase == 0 && step.sample > 0;
   switch (step.role) {
     case Role::begin:
@@ -31,13 +31,11 @@ int vector_lines(const runtime::Step& step, const runtime::Shape& shape) {
     case Role::decode:
       return 2 * terms;
     case Role::open:
-      return std::min(terms, 3);
-    case Role::visit: {
-      const bool finishes = step.sample >= 2;
-      return components + 1 + (raises || finishes ? 1 : 0) + (finishes ? 2 : 0);
-    }
+      return 2;
+    case Role::visit:
+      return components + 1 + (raises ? 1 : 0);
     case Role::close:
-      return components + 3 + (terms > 2 ? 2 : 0);
+      return components + (raises ? 1 : 0) + 2 * terms - 1;
     case Role::widen:
     case Role::narrow:
       break;  // no visits

@@ -47,6 +47,26 @@ TEST(Differential, BestEpsilonIsNearTheGoldenOne) {
   EXPECT_NEAR(best_differential(8, 8, kNuBf16, false).design.tables.epsilon / 0.13, 1, 0.1);
 }
 
+TEST(Differential, AThirdContributionIsWorthLessThanOnePercentOnEveryWire) {
+  for (const auto wire : {runtime::Wire::f32, runtime::Wire::f16, runtime::Wire::bf16, runtime::Wire::fx16,
+                          runtime::Wire::fx12, runtime::Wire::fx8})
+    for (const int workers : {4, 8, 16})
+      for (const int terms : {2, 4, 64}) {
+        const double nu = nu_of(wire, 128);
+        const auto two = best_differential(workers, terms, nu, true).design;
+        // At the epsilon of two, which three could only better by what is flat around a minimum.
+        const double three = differential_design(workers, terms, two.tables.epsilon, nu, true, 3).claim.total;
+        EXPECT_LT(two.claim.total, 1.01 * three)
+            << static_cast<int>(wire) << ", " << workers << ", " << terms;
+        EXPECT_GT(two.claim.total, 0.9999 * three);
+        for (int p = 0; p < workers; ++p) {
+          EXPECT_EQ(two.tables.open[3 * p + 2], 0);
+          EXPECT_EQ(two.tables.extend[3 * p + 2], 0);
+        }
+        EXPECT_EQ(two.tables.own[1], 0);
+      }
+}
+
 // T_m(t)[k] of the design, all components.
 double table(int workers, double epsilon, int m, int t, int k) {
   if (k < m) return 0;
@@ -179,6 +199,8 @@ TEST(Differential, RefusesWhatIsNotACode) {
   EXPECT_THROW(differential_design(4, 4, 0.0f, 0, false), Error);
   EXPECT_THROW(differential_design(4, 4, 2.0f, 0, false), Error);
   EXPECT_THROW(differential_design(4, 4, 1e-3f, -1, false), Error);
+  EXPECT_THROW(differential_design(4, 4, 1e-3f, 0, false, 1), Error);
+  EXPECT_THROW(differential_design(4, 4, 1e-3f, 0, false, 4), Error);
   EXPECT_THROW(best_differential(4, 4, 0, false), Error);
   DifferentialDesign design = differential_design(4, 4, 1e-3f, 0, false);
   EXPECT_THROW(claim_of(runtime::make_shape(8, 32), design.tables, 0), Error);

@@ -130,6 +130,12 @@ TEST(HostKernels, DenseWithFewTerms) { check_plain(4, 3); }
 TEST(HostKernels, DenseWithManyTerms) { check_plain(4, 13); }
 TEST(HostKernels, DenseWithSixtyThreeTerms) { check_plain(2, 63); }
 
+/// As the tuner designs them.
+void drop_third_contributions(runtime::DifferentialTables& tables) {
+  for (std::size_t i = 2; i < tables.open.size(); i += 3) tables.open[i] = tables.extend[i] = 0;
+  tables.own[1] = 0;
+}
+
 /// Design, section 2b, steps 1 to 4, for one element.
 struct DifferentialReference {
   explicit DifferentialReference(const KernelSpec& spec, int terms)
@@ -161,14 +167,13 @@ struct DifferentialReference {
     if (raises) x = (x - (e.slots[k - 1] - correction(phase, k - 1, e))) * inverse_epsilon;
     e.message = x;
     x += correction(phase, k, e);
-    const float* const d = &decode[phase * 9];
-    const double x1 = k > 0 ? e.slots[k - 1] : 0.0;
-    if (k >= 2) e.slots[k - 2] = (d[0] * e.slots[k - 2] + d[1] * x1 + d[2] * x) / divisor;
     e.slots[k] = x;
-    if (k == terms - 1) {
-      e.slots[k - 1] = (d[3] * x1 + d[4] * x) / divisor;
-      e.slots[k] = d[6] * x / divisor;
-    }
+    if (k < terms - 1) return;
+    const float* const d = &decode[phase * 9];
+    for (int m = 0; m + 2 < terms; ++m)
+      e.slots[m] = (d[0] * e.slots[m] + d[1] * e.slots[m + 1] + d[2] * e.slots[m + 2]) / divisor;
+    e.slots[k - 1] = (d[3] * e.slots[k - 1] + d[4] * e.slots[k]) / divisor;
+    e.slots[k] = d[6] * e.slots[k] / divisor;
   }
 
   int terms;
@@ -177,8 +182,10 @@ struct DifferentialReference {
   bool own_exact;
 };
 
-void check_differential(int workers, int terms, bool own_exact) {
-  const KernelSpec spec = make_kernel_spec(random_variant("differential", workers, terms, own_exact));
+void check_differential(int workers, int terms, bool own_exact, int contributions = 3) {
+  auto variant = random_variant("differential", workers, terms, own_exact);
+  if (contributions == 2) drop_third_contributions(std::get<runtime::DifferentialTables>(variant.tables));
+  const KernelSpec spec = make_kernel_spec(variant);
   const HostLibrary library(spec);
   const DifferentialReference reference(spec, terms);
   for_each_setting([&](Visit visit) {
@@ -210,6 +217,10 @@ void check_differential(int workers, int terms, bool own_exact) {
 TEST(HostKernels, DifferentialOfTwoTerms) { check_differential(3, 2, true); }
 TEST(HostKernels, DifferentialOfThreeTerms) { check_differential(4, 3, true); }
 TEST(HostKernels, DifferentialOfSixTerms) { check_differential(3, 6, true); }
+TEST(HostKernels, DifferentialOfFourTerms) { check_differential(3, 4, true); }
+TEST(HostKernels, DifferentialOfTwoContributions) {
+  for (const int terms : {2, 3, 6}) check_differential(3, terms, true, 2);
+}
 TEST(HostKernels, DifferentialWithoutOwnExact) { check_differential(3, 5, false); }
 
 /// Assembly of one kernel.

@@ -51,10 +51,11 @@ void expect_close(float found, double expected, const std::string& where) {
 
 }  // namespace
 
-HostLibrary::HostLibrary(const generator::KernelSpec& spec) : prefix_(spec.prefix) {
+HostLibrary::HostLibrary(const generator::KernelSpec& spec, const std::string& preamble)
+    : prefix_(spec.prefix) {
   const auto path = directory_.path() / "kernels.so";
   std::ofstream(path, std::ios::binary)
-      << generator::compile_host(generator::specialise(spec), generator::host_target());
+      << generator::compile_host(preamble + generator::specialise(spec), generator::host_target());
   handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle_) throw std::runtime_error(::dlerror());
 }

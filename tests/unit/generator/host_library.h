@@ -11,20 +11,19 @@
 
 namespace cerar::test {
 
-/// The host build of one variant's kernels, opened with dlopen.
+/// The host build of one variant's kernels, opened with dlopen. `preamble` is source that comes before them.
 class HostLibrary {
  public:
-  explicit HostLibrary(const generator::KernelSpec& spec);
+  explicit HostLibrary(const generator::KernelSpec& spec, const std::string& preamble = "");
   ~HostLibrary();
   HostLibrary(const HostLibrary&) = delete;
   HostLibrary& operator=(const HostLibrary&) = delete;
 
   void run(const std::string& role, const cerar_visit_arguments& arguments) const;
   unsigned arguments_size() const;
-
- private:
   void* symbol(const std::string& name) const;
 
+ private:
   std::string prefix_;
   TemporaryDirectory directory_;
   void* handle_ = nullptr;

@@ -147,10 +147,11 @@ runtime::ErrorClaim claim_with(const runtime::Shape& shape, const runtime::Diffe
 
 }  // namespace
 
-DifferentialDesign differential_design(int workers, int terms, float epsilon, double nu, bool own_exact) {
+DifferentialDesign differential_design(int workers, int terms, float epsilon, double nu, bool own_exact,
+                                       int contributions) {
   const runtime::Shape shape = runtime::make_shape(workers, terms * workers);
   DifferentialDesign design;
-  design.tables = differential_tables(shape, epsilon, nu, own_exact);
+  design.tables = differential_tables(shape, epsilon, nu, own_exact, contributions);
   design.claim = claim_of(shape, design.tables, nu);
   return design;
 }
@@ -162,7 +163,7 @@ runtime::ErrorClaim claim_of(const runtime::Shape& shape, const runtime::Differe
 }
 
 runtime::DifferentialTables differential_tables(const runtime::Shape& shape, float epsilon, double nu,
-                                                bool own_exact) {
+                                                bool own_exact, int contributions) {
   const int workers = shape.workers;
   if (workers < 2 || shape.terms < 2 || shape.chains != 1)
     throw Error(ErrorCode::invalid_argument,
@@ -175,6 +176,9 @@ runtime::DifferentialTables differential_tables(const runtime::Shape& shape, flo
   if (!(nu >= 0))
     throw Error(ErrorCode::invalid_argument,
                 "nu is " + std::to_string(nu) + "; the rounding error of a hop cannot be negative.");
+  if (contributions != 2 && contributions != 3)
+    throw Error(ErrorCode::invalid_argument, "a visit of " + std::to_string(contributions) +
+                                                 " contributions has no tables; choose 2 or 3.");
   runtime::DifferentialTables tables;
   tables.epsilon = epsilon;
   tables.shift = (1.0 + 1.0 / workers) / 2;
@@ -185,7 +189,7 @@ runtime::DifferentialTables differential_tables(const runtime::Shape& shape, flo
   tables.decode.resize(9 * workers);
   for (int p = 0; p < workers; ++p) {
     const double z = (p == 0 ? 1.0 : static_cast<double>(p) / workers) - tables.shift;
-    for (int j = 0; j < 3; ++j) {
+    for (int j = 0; j < contributions; ++j) {
       const double t = std::pow(static_cast<double>(epsilon), j) * binomial(z, j);
       tables.open[3 * p + j] = static_cast<float>(t);
       tables.extend[3 * p + j] = static_cast<float>(epsilon * t);
@@ -200,6 +204,8 @@ runtime::DifferentialTables differential_tables(const runtime::Shape& shape, flo
     }
     if (own_exact) solve_own(shape, band, p, tables);
   }
+  // The turn starts one component earlier: this alone would make it read a third.
+  if (contributions == 2) tables.own[1] = 0;
   return tables;
 }
 
