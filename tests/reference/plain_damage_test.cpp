@@ -52,9 +52,9 @@ TEST_P(PlainDamage, TablesForCallsOutOfPlaceAreNamedByTheirClaimAndSource) {
     const auto plan = copy_of(plain_plan());
     alter_plan(plan, GetParam(), [&](runtime::Plan& altered) { (tables_of(altered).*table)[4] *= 1.5f; });
     const auto lines = differences_of(plan);
-    expect_line(lines, {kVariant, "errors_apart.total", "recomputed from the code tables"});
+    expect_line(lines, {kVariant, "errors_apart.", "recomputed from the code tables"});
     expect_line(lines, {kVariant, "kernels/optimized-c12.cu differs", "in the parameter k"});
-    for (const auto& line : lines) EXPECT_EQ(line.find("errors.total"), std::string::npos) << line;
+    for (const auto& line : lines) EXPECT_EQ(line.find("errors."), std::string::npos) << line;
   }
 }
 

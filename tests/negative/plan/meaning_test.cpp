@@ -265,7 +265,7 @@ const Edit kPlainEdits[] = {
     {"ApartClaimWithAnotherFigure",
      "(errors_apart: .*), noise: ",
      "$1, noises: 1, noise: ",
-     {"variants[0].errors_apart", "noises"}},
+     {"the key noises is not known here", "noise_gain"}},
     {"ApartConditionBelowOne",
      "errors_apart: \\{condition: ",
      "errors_apart: {condition: 0.",

