@@ -89,7 +89,7 @@ CERAR_DEVICE void decode_samples(const float (&d)[3], float* slot, cerar_pack<W>
 /// Turns all samples of a row into components, each read once; the last one has just come and is not stored.
 template <int W>
 CERAR_DEVICE void decode_row(const float (&d)[3][3], float* slot, const cerar_pack<W>& last) {
-  constexpr int kBlock = CERAR_GPU ? 4 : 1;  // loads under way at once; hosts look ahead by themselves
+  constexpr int kBlock = CERAR_GPU ? 2 : 1;  // loads under way at once; hosts look ahead by themselves
   cerar_pack<W> z0 = cerar_load<W>(slot);
   if constexpr (kTerms > 2) {
     cerar_pack<W> z1 = cerar_load<W>(slot + kInterleave);

@@ -114,6 +114,11 @@ CERAR_DEVICE float cerar_float(unsigned bits) {
 #endif
 }
 
+/// Says that elements of the vector, or of f32 messages, are read or written here. A host build may count them.
+#if !defined(CERAR_TOUCHES)
+#define CERAR_TOUCHES(elements)
+#endif
+
 /// W neighbouring elements of one line.
 template <int W>
 struct alignas(W * sizeof(float)) cerar_pack {
@@ -122,6 +127,7 @@ struct alignas(W * sizeof(float)) cerar_pack {
 
 template <int W>
 CERAR_DEVICE cerar_pack<W> cerar_load(const float* from) {
+  CERAR_TOUCHES(W);
 #if CERAR_GPU
   return *reinterpret_cast<const cerar_pack<W>*>(from);
 #else  // vectors of hosts may start anywhere
@@ -133,6 +139,7 @@ CERAR_DEVICE cerar_pack<W> cerar_load(const float* from) {
 
 template <int W>
 CERAR_DEVICE void cerar_store(float* to, const cerar_pack<W>& value) {
+  CERAR_TOUCHES(W);
 #if CERAR_GPU
   // A pack whose elements live in registers would be stored one by one.
   if constexpr (W == 4) {

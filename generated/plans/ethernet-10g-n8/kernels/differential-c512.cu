@@ -124,6 +124,11 @@ CERAR_DEVICE float cerar_float(unsigned bits) {
 #endif
 }
 
+/// Says that elements of the vector, or of f32 messages, are read or written here. A host build may count them.
+#if !defined(CERAR_TOUCHES)
+#define CERAR_TOUCHES(elements)
+#endif
+
 /// W neighbouring elements of one line.
 template <int W>
 struct alignas(W * sizeof(float)) cerar_pack {
@@ -132,6 +137,7 @@ struct alignas(W * sizeof(float)) cerar_pack {
 
 template <int W>
 CERAR_DEVICE cerar_pack<W> cerar_load(const float* from) {
+  CERAR_TOUCHES(W);
 #if CERAR_GPU
   return *reinterpret_cast<const cerar_pack<W>*>(from);
 #else  // vectors of hosts may start anywhere
@@ -143,6 +149,7 @@ CERAR_DEVICE cerar_pack<W> cerar_load(const float* from) {
 
 template <int W>
 CERAR_DEVICE void cerar_store(float* to, const cerar_pack<W>& value) {
+  CERAR_TOUCHES(W);
 #if CERAR_GPU
   // A pack whose elements live in registers would be stored one by one.
   if constexpr (W == 4) {
@@ -382,9 +389,9 @@ CERAR_DEVICE void cerar_send(void* part, long long at, long long elements, float
 // ---- specialised from templates/differential.cu
 // Differential codes (c = rN, r >= 2): open, visit, close. Design, section 2b.
 //
-// Sample k of a class is component k of the sum plus epsilon times parts of the next two. A visit adds up to
-// three components to the message, stores the sample over a component that is no longer needed, and finishes
-// the component two samples back. Phase 0 (the "turn") raises the order of the message: it subtracts its own
+// Sample k of a class is component k of the sum plus epsilon times parts of the next two. A visit adds two or
+// three components to the message and stores the sample over a component that is no longer needed; the last
+// one decodes all r samples. Phase 0 (the "turn") raises the order of the message: it subtracts its own
 // previous sample and divides by epsilon.
 
 CERAR_PARAMETER int kWorkers = 8;
@@ -394,57 +401,57 @@ CERAR_PARAMETER bool kOwnExact = true;
 CERAR_PARAMETER float kInverseEpsilon = 0x1.7bd7fep+10f;
 /// [phase][component - first] contributions at visits t <= N and after.
 CERAR_TABLE float kOpen[kWorkers][3] = {
-    {1.0f, 0x1.2def48p-12f, -0x1.c9db96p-25f},
-    {1.0f, -0x1.2def48p-12f, 0x1.24852ep-23f},
-    {1.0f, -0x1.af55d6p-13f, 0x1.7d8c52p-24f},
-    {1.0f, -0x1.02cd1ap-13f, 0x1.9e4094p-25f},
-    {1.0f, -0x1.591178p-15f, 0x1.ee3218p-27f},
-    {1.0f, 0x1.591178p-15f, -0x1.b40e16p-27f},
-    {1.0f, 0x1.02cd1ap-13f, -0x1.1b6f8ep-25f},
-    {1.0f, 0x1.af55d6p-13f, -0x1.8fb794p-25f}};
+    {1.0f, 0x1.2def48p-12f, 0.0f},
+    {1.0f, -0x1.2def48p-12f, 0.0f},
+    {1.0f, -0x1.af55d6p-13f, 0.0f},
+    {1.0f, -0x1.02cd1ap-13f, 0.0f},
+    {1.0f, -0x1.591178p-15f, 0.0f},
+    {1.0f, 0x1.591178p-15f, 0.0f},
+    {1.0f, 0x1.02cd1ap-13f, 0.0f},
+    {1.0f, 0x1.af55d6p-13f, 0.0f}};
 CERAR_TABLE float kExtend[kWorkers][3] = {
-    {0x1.591178p-11f, 0x1.96fc14p-23f, -0x1.349416p-35f},
-    {0x1.591178p-11f, -0x1.96fc14p-23f, 0x1.8a4b72p-34f},
-    {0x1.591178p-11f, -0x1.22b40ep-23f, 0x1.012612p-34f},
-    {0x1.591178p-11f, -0x1.5cd81p-24f, 0x1.1730a6p-35f},
-    {0x1.591178p-11f, -0x1.d12016p-26f, 0x1.4d119ep-37f},
-    {0x1.591178p-11f, 0x1.d12016p-26f, -0x1.25e25ep-37f},
-    {0x1.591178p-11f, 0x1.5cd81p-24f, -0x1.7e0caep-36f},
-    {0x1.591178p-11f, 0x1.22b40ep-23f, -0x1.0d64d6p-35f}};
+    {0x1.591178p-11f, 0x1.96fc14p-23f, 0.0f},
+    {0x1.591178p-11f, -0x1.96fc14p-23f, 0.0f},
+    {0x1.591178p-11f, -0x1.22b40ep-23f, 0.0f},
+    {0x1.591178p-11f, -0x1.5cd81p-24f, 0.0f},
+    {0x1.591178p-11f, -0x1.d12016p-26f, 0.0f},
+    {0x1.591178p-11f, 0x1.d12016p-26f, 0.0f},
+    {0x1.591178p-11f, 0x1.5cd81p-24f, 0.0f},
+    {0x1.591178p-11f, 0x1.22b40ep-23f, 0.0f}};
 /// [phase][0: k <= r-3, 1: k = r-2][component - k - 1] correction of the stored sample k.
 CERAR_TABLE float kOwn[kWorkers][2][2] = {
-    {{-0x1.59117ap-12f, 0x1.5cd812p-24f}, {-0x1.591178p-12f, 0.0f}},
-    {{-0x1.591178p-12f, 0x1.d12014p-25f}, {-0x1.591178p-12f, 0.0f}},
-    {{-0x1.591178p-12f, 0x1.d1201cp-26f}, {-0x1.591178p-12f, 0.0f}},
-    {{-0x1.591178p-12f, 0x1.6158dcp-47f}, {-0x1.591178p-12f, 0.0f}},
-    {{-0x1.591178p-12f, -0x1.d11ffep-26f}, {-0x1.591176p-12f, 0.0f}},
-    {{-0x1.591178p-12f, -0x1.d11ffcp-25f}, {-0x1.591178p-12f, 0.0f}},
-    {{-0x1.591178p-12f, -0x1.5cd7fap-24f}, {-0x1.591178p-12f, 0.0f}},
-    {{-0x1.591176p-12f, -0x1.d11ff8p-24f}, {-0x1.591176p-12f, 0.0f}}};
+    {{-0x1.591178p-12f, 0.0f}, {-0x1.591178p-12f, 0.0f}},
+    {{-0x1.591178p-12f, 0x1.96fc14p-23f}, {-0x1.591178p-12f, 0.0f}},
+    {{-0x1.591178p-12f, 0x1.d12018p-24f}, {-0x1.591178p-12f, 0.0f}},
+    {{-0x1.591178p-12f, 0x1.2b025ap-25f}, {-0x1.591178p-12f, 0.0f}},
+    {{-0x1.591178p-12f, -0x1.09c92ap-25f}, {-0x1.591176p-12f, 0.0f}},
+    {{-0x1.591178p-12f, -0x1.7e112ep-24f}, {-0x1.591178p-12f, 0.0f}},
+    {{-0x1.591178p-12f, -0x1.2b024cp-23f}, {-0x1.591178p-12f, 0.0f}},
+    {{-0x1.591176p-12f, -0x1.865f72p-23f}, {-0x1.591176p-12f, 0.0f}}};
 /// [phase][0: k <= r-3, 1: k = r-2, 2: k = r-1][sample - k] weights of component k.
 CERAR_TABLE float kDecode[kWorkers][3][3] = {
-    {{0x1.fffffep-1f, 0x1.59117ap-15f, -0x1.c29712p-26f},
+    {{0x1.fffffep-1f, 0x1.591176p-15f, 0x1.d12012p-30f},
      {0x1.fffffep-1f, 0x1.591176p-15f, 0.0f},
      {0x1.fffffep-1f, 0.0f, 0.0f}},
-    {{0x1.fffffep-1f, -0x1.591172p-15f, 0x1.d1200ap-31f},
+    {{0x1.fffffep-1f, -0x1.591176p-15f, 0x1.d12014p-30f},
      {0x1.fffffep-1f, -0x1.591178p-15f, 0.0f},
      {0x1.fffffep-1f, 0.0f, 0.0f}},
-    {{0x1.fffffep-1f, -0x1.02cd18p-13f, 0x1.29f888p-25f},
+    {{0x1.fffffep-1f, -0x1.02cd18p-13f, 0x1.6b610cp-25f},
      {0x1.fffffep-1f, -0x1.02cd18p-13f, 0.0f},
      {0x1.fffffep-1f, 0.0f, 0.0f}},
-    {{0x1.fffffep-1f, -0x1.af55d2p-13f, 0x1.436848p-24f},
+    {{0x1.fffffep-1f, -0x1.af55d2p-13f, 0x1.7d0768p-24f},
      {0x1.fffffep-1f, -0x1.af55d4p-13f, 0.0f},
      {0x1.fffffep-1f, 0.0f, 0.0f}},
-    {{0x1.fffffep-1f, -0x1.2def46p-12f, 0x1.077326p-23f},
+    {{0x1.fffffep-1f, -0x1.2def46p-12f, 0x1.2ea492p-23f},
      {0x1.fffffep-1f, -0x1.2def48p-12f, 0.0f},
      {0x1.fffffep-1f, 0.0f, 0.0f}},
-    {{0x1.fffffep-1f, -0x1.8433a4p-12f, 0x1.7bbb28p-23f},
+    {{0x1.fffffep-1f, -0x1.8433a4p-12f, 0x1.ab3adep-23f},
      {0x1.fffffep-1f, -0x1.8433a4p-12f, 0.0f},
      {0x1.fffffep-1f, 0.0f, 0.0f}},
-    {{0x1.fffffep-1f, -0x1.da7802p-12f, 0x1.fe8c2ap-23f},
+    {{0x1.fffffep-1f, -0x1.da7802p-12f, 0x1.1a234ap-22f},
      {0x1.fffffep-1f, -0x1.da7802p-12f, 0.0f},
      {0x1.fffffep-1f, 0.0f, 0.0f}},
-    {{0x1.fffffep-1f, -0x1.185e3p-11f, 0x1.47f316p-22f},
+    {{0x1.fffffep-1f, -0x1.185e3p-11f, 0x1.64e3dep-22f},
      {0x1.fffffep-1f, -0x1.185e3p-11f, 0.0f},
      {0x1.fffffep-1f, 0.0f, 0.0f}}};
 
@@ -461,6 +468,14 @@ static_assert(kInterleave >= 4 && (kInterleave & (kInterleave - 1)) == 0,
 
 CERAR_CONSTEXPR int min_of(int a, int b) { return a < b ? a : b; }
 
+/// Components that a visit reads: two where no phase makes use of a third.
+CERAR_CONSTEXPR int contributions() {
+  for (int phase = 0; phase < kWorkers; ++phase)
+    if (kOpen[phase][2] != 0 || kExtend[phase][2] != 0) return 3;
+  return kOwnExact && kOwn[0][0][1] != 0 ? 3 : 2;  // the turn starts one component before its correction
+}
+CERAR_CONSTEXPR int kContributions = min_of(contributions(), kTerms);
+
 /// `Lines` lines of the row that comes up kAhead rows from now.
 template <int Lines>
 CERAR_DEVICE void prefetch_row(const float* lines, long long row) {
@@ -474,14 +489,10 @@ CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const void* from, vo
                             float*, long long, long long elements) {
   const float w0 = kOpen[a.phase][0], w1 = kOpen[a.phase][1], w2 = kOpen[a.phase][2];
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane,
-                          prefetch_row<min_of(3, kTerms)>(input, row)) {
+                          prefetch_row<kContributions>(input, row)) {
     const float* const line = input + row * (kTerms * kInterleave) + lane;
     const long long at = row * kInterleave + lane;
     cerar_pack<W> x = {};
-    {
-      const cerar_pack<W> g2 = cerar_load<W>(line + 2 * kInterleave);
-      for (int i = 0; i < W; ++i) x.at[i] = w2 * g2.at[i];
-    }
     const cerar_pack<W> g0 = cerar_load<W>(line);
     const cerar_pack<W> g1 = cerar_load<W>(line + kInterleave);
     for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w0, g0.at[i], cerar_fma(w1, g1.at[i], x.at[i]));
@@ -493,10 +504,50 @@ CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const void* from, vo
   }
 }
 
-/// Takes sample k. `Turn`: phase 0. `Lines`: how many of the three components exist. `Finishes`: component
-/// k-2 can be decoded. `Last`: k = r-1, so that k-1 and k can be decoded as well. `Forwards`: there is a next
-/// round.
-template <int W, bool Turn, bool Raises, int Lines, bool Finishes, bool Last, bool Forwards>
+/// Components k..k+B-1 from samples k..k+B+1; `slot` is that of sample k, which z0 holds already, as z1 does
+/// sample k+1. Leaves the next two there.
+template <int W, int B>
+CERAR_DEVICE void decode_samples(const float (&d)[3], float* slot, cerar_pack<W>& z0, cerar_pack<W>& z1) {
+  cerar_pack<W> z[B + 2];
+  z[0] = z0, z[1] = z1;
+  for (int b = 0; b < B; ++b) z[b + 2] = cerar_load<W>(slot + (b + 2) * kInterleave);
+  for (int b = 0; b < B; ++b) {
+    for (int i = 0; i < W; ++i)
+      z[b].at[i] = cerar_fma(d[2], z[b + 2].at[i], cerar_fma(d[1], z[b + 1].at[i], d[0] * z[b].at[i]));
+    cerar_store<W>(slot + b * kInterleave, z[b]);
+  }
+  z0 = z[B], z1 = z[B + 1];
+}
+
+/// Turns all samples of a row into components, each read once; the last one has just come and is not stored.
+template <int W>
+CERAR_DEVICE void decode_row(const float (&d)[3][3], float* slot, const cerar_pack<W>& last) {
+  constexpr int kBlock = CERAR_GPU ? 2 : 1;  // loads under way at once; hosts look ahead by themselves
+  cerar_pack<W> z0 = cerar_load<W>(slot);
+  {
+    cerar_pack<W> z1 = cerar_load<W>(slot + kInterleave);
+    int k = 0;
+#pragma unroll 1
+    for (; k + kBlock <= kTerms - 3; k += kBlock, slot += kBlock * kInterleave)
+      decode_samples<W, kBlock>(d[0], slot, z0, z1);
+#pragma unroll 1
+    for (; k < kTerms - 3; ++k, slot += kInterleave) decode_samples<W, 1>(d[0], slot, z0, z1);
+    for (int i = 0; i < W; ++i)
+      z0.at[i] = cerar_fma(d[0][2], last.at[i], cerar_fma(d[0][1], z1.at[i], d[0][0] * z0.at[i]));
+    cerar_store<W>(slot, z0);
+    z0 = z1;
+    slot += kInterleave;
+  }
+  cerar_pack<W> y;
+  for (int i = 0; i < W; ++i) z0.at[i] = cerar_fma(d[1][1], last.at[i], d[1][0] * z0.at[i]);
+  for (int i = 0; i < W; ++i) y.at[i] = d[2][0] * last.at[i];
+  cerar_store<W>(slot, z0);
+  cerar_store<W>(slot + kInterleave, y);
+}
+
+/// Takes sample k. `Turn`: phase 0. `Lines`: how many of the components it reads exist. `Last`: k = r-1, so
+/// that all can be decoded. `Forwards`: there is a next round.
+template <int W, bool Turn, bool Raises, int Lines, bool Last, bool Forwards>
 CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const void* from, void* to, const float* input,
                              float* slots, long long, long long elements) {
   const int k = a.sample, phase = Turn ? 0 : a.phase;
@@ -507,13 +558,13 @@ CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const void* from, v
   const int own_row = k <= kTerms - 3 ? 0 : 1, previous_row = k - 1 <= kTerms - 3 ? 0 : 1;
   const float own1 = kOwn[phase][own_row][0], own2 = kOwn[phase][own_row][1];
   const float previous1 = kOwn[phase][previous_row][0], previous2 = kOwn[phase][previous_row][1];
-  const float scale = 1.0f / a.divisor;
-  float d[3][3];
+  [[maybe_unused]] const float scale = 1.0f / a.divisor;
+  [[maybe_unused]] float d[3][3];
   for (int row = 0; row < 3; ++row)
     for (int s = 0; s < 3; ++s) d[row][s] = kDecode[phase][row][s] * scale;
   const float* const first_line = input + (k + 1 - kNext) * kInterleave;
   float* const first_slot = slots + k * kInterleave;
-  constexpr int kOlder = Finishes ? 2 : Raises || Last ? 1 : 0;  // slots before k that are used
+  constexpr int kOlder = Raises ? 1 : 0;  // slots before k that are used
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane,
                           (prefetch_row<kOlder + 1>(first_slot - kOlder * kInterleave, row),
                            prefetch_row<Lines>(first_line, row))) {
@@ -537,10 +588,8 @@ CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const void* from, v
       g[0] = cerar_load<W>(line);
       for (int i = 0; i < W; ++i) joins.at[i] = cerar_fma(w0, g[0].at[i], joins.at[i]);
     }
-    cerar_pack<W> x1 = {};  // stored sample k-1
-    if constexpr (Raises || Finishes || Last) x1 = cerar_load<W>(slot - kInterleave);
     if constexpr (Raises) {
-      cerar_pack<W> raw = x1;  // as it was sent: without the own correction
+      cerar_pack<W> raw = cerar_load<W>(slot - kInterleave);  // sample k-1, here without its own correction
       if constexpr (Lines > 1)
         for (int i = 0; i < W; ++i) raw.at[i] = cerar_fma(-previous2, g[1].at[i], raw.at[i]);
       for (int i = 0; i < W; ++i) raw.at[i] = cerar_fma(-previous1, g[0].at[i], raw.at[i]);
@@ -556,32 +605,23 @@ CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const void* from, v
       for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(own1, g[kNext].at[i], x.at[i]);
     if constexpr (kNext + 1 < Lines)
       for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(own2, g[kNext + 1].at[i], x.at[i]);
-    if constexpr (Finishes) {
-      float* const done = slot - 2 * kInterleave;
-      cerar_pack<W> y = cerar_load<W>(done);
-      for (int i = 0; i < W; ++i)
-        y.at[i] = cerar_fma(d[0][2], x.at[i], cerar_fma(d[0][1], x1.at[i], d[0][0] * y.at[i]));
-      cerar_store<W>(done, y);
-    }
-    if constexpr (Last) {
-      for (int i = 0; i < W; ++i) x1.at[i] = cerar_fma(d[1][1], x.at[i], d[1][0] * x1.at[i]);
-      for (int i = 0; i < W; ++i) x.at[i] = d[2][0] * x.at[i];
-      cerar_store<W>(slot - kInterleave, x1);
-    }
-    cerar_store<W>(slot, x);
+    if constexpr (Last)
+      decode_row<W>(d, slot - (kTerms - 1) * kInterleave, x);
+    else
+      cerar_store<W>(slot, x);
   }
 }
 
 /// Samples 0..r-2, which always have a next round; `Turn` and `Raises` as above.
-template <bool Turn, bool Raises, bool Finishes>
+template <bool Turn, bool Raises>
 CERAR_DEVICE void visit_class(const cerar_visit_arguments& a) {
   const int lines = kTerms - a.sample - (Turn ? 0 : 1);
-  if (lines >= 3) {
-    CERAR_RUN(visit_part, a, Turn, Raises, min_of(3, kTerms), Finishes, false, true);
+  if (lines >= kContributions) {
+    CERAR_RUN(visit_part, a, Turn, Raises, kContributions, false, true);
   } else if (lines == 2) {
-    CERAR_RUN(visit_part, a, Turn, Raises, 2, Finishes, false, true);
+    CERAR_RUN(visit_part, a, Turn, Raises, 2, false, true);
   } else {
-    CERAR_RUN(visit_part, a, Turn, Raises, 1, Finishes, false, true);
+    CERAR_RUN(visit_part, a, Turn, Raises, 1, false, true);
   }
 }
 
@@ -593,25 +633,19 @@ CERAR_KERNEL cerar_differential_c512_open(cerar_visit_arguments a) {
 }
 
 CERAR_KERNEL cerar_differential_c512_visit(cerar_visit_arguments a) {
-  if (a.phase != 0) {
-    if (a.sample < 2)
-      visit_class<false, false, false>(a);
-    else
-      visit_class<false, false, true>(a);
-  } else if (a.sample == 0) {
-    visit_class<true, false, false>(a);
-  } else if (a.sample < 2) {
-    visit_class<true, true, false>(a);
-  } else {
-    visit_class<true, true, true>(a);
-  }
+  if (a.phase != 0)
+    visit_class<false, false>(a);
+  else if (a.sample == 0)
+    visit_class<true, false>(a);
+  else
+    visit_class<true, true>(a);
 }
 
 CERAR_KERNEL cerar_differential_c512_close(cerar_visit_arguments a) {
   if (a.phase == 0)
-    CERAR_RUN(visit_part, a, true, true, 1, (kTerms > 2), true, true);
+    CERAR_RUN_MANY(visit_part, a, false, true, true, 1, true, true);
   else if (a.message)
-    CERAR_RUN(visit_part, a, false, false, 0, (kTerms > 2), true, true);
+    CERAR_RUN_MANY(visit_part, a, false, false, false, 0, true, true);
   else
-    CERAR_RUN(visit_part, a, false, false, 0, (kTerms > 2), true, false);
+    CERAR_RUN_MANY(visit_part, a, false, false, false, 0, true, false);
 }
