@@ -12,8 +12,8 @@ row() {
 # One line per step; fails when a step did, or when nothing was run at all.
 print_table() {
   {
-    printf '%-22s %-7s %s\n' step result figure
-    while IFS=$'\t' read -r step result figure; do printf '%-22s %-7s %s\n' "$step" "$result" "$figure"; done <"$out/rows"
+    printf '%-50s %-7s %s\n' step result figure
+    while IFS=$'\t' read -r step result figure; do printf '%-50s %-7s %s\n' "$step" "$result" "$figure"; done <"$out/rows"
     echo "log: $log"
   } | tee -a "$log"
   grep -q $'\tok\t' "$out/rows" && ! grep -q $'\tFAILED\t' "$out/rows"
@@ -23,6 +23,12 @@ print_table() {
 run_step() {
   local name=$1 limit=$2 text status begun=$SECONDS
   shift 2
+  # The whole script has a limit, so that a step that hangs does not take the table with it.
+  [ "$limit" -le $((most_seconds - SECONDS)) ] || limit=$((most_seconds - SECONDS))
+  if [ "$limit" -lt 3 ]; then
+    row "$name" FAILED "no time is left"
+    return
+  fi
   say "-- $name: $*"
   timeout -k 5 "$limit" "$@" >"$out/step.txt" 2>&1
   status=$?
@@ -39,14 +45,14 @@ run_step() {
 failures_in() {
   local count first
   count=$(grep -ac '^FAIL ' "$1")
-  first=$(grep -am1 '^FAIL ' "$1" | cut -c6-160)
+  first=$(grep -am1 '^FAIL ' "$1" | cut -c6- | sed "s|$directory/plans/||" | cut -c-160)
   echo "exit status $2, $count failures${first:+, first: $first}"
 }
 
 # NCCL in the system or in a Python wheel; its folder.
 find_nccl() {
   local folder
-  for folder in ${CERAR_GPU_NCCL:-} $(find / -xdev -name 'libnccl.so.2' -not -path '*/software_gpu/*' -printf '%h\n' 2>/dev/null); do
+  for folder in ${CERAR_GPU_NCCL:-} $(timeout 30 find / -xdev -name 'libnccl.so.2' -not -path '*/software_gpu/*' -printf '%h\n' 2>/dev/null); do
     [ -e "$folder/libnccl.so.2" ] && echo "$folder" && return
   done
 }
@@ -71,7 +77,7 @@ find_machine() {
     [ -n "${!name}" ] || missing+=("$name")
   done
   say "NCCL: ${nccl:-where the system looks}"
-  [ ${#missing[@]} -eq 0 ] || row tools ok "not found: ${missing[*]}"
+  [ ${#missing[@]} -eq 0 ] || row tools - "not found: ${missing[*]}"
 }
 
 # Programs of DIR run with its libraries; where the C library here is older than theirs, with its own as well.

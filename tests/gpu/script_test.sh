@@ -7,13 +7,12 @@ here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-export LD_LIBRARY_PATH=$build/software_gpu SOFTWARE_GPU_DELAY_US=20
 CERAR_GPU_BUILT=1 "$here/run" --prepare "$work/prepared" --few --build "$build"
+export LD_LIBRARY_PATH=$build/software_gpu SOFTWARE_GPU_DELAY_US=20 # not before: NVRTC would open the stand-in
 OUT=$work/out "$here/run" --use "$work/prepared" || { cat "$work/out/gpu-run.log"; exit 1; }
-for step in kernels 'virtual ranks, N = 4' 'nccl n2-ring-c2-f32' 'nccl n4-differential-c16-fx16, a rank leaves'; do
+for step in kernels 'virtual ranks, N = 4' 'nccl n2-ring-c2-f32' 'nccl n4-differential-c16-fx16, a rank leaves' bandwidth; do
   grep -q "^$step	ok	" "$work/out/rows" || { echo "$step did not run"; exit 1; }
 done
-grep -q '^bandwidth	skipped	' "$work/out/rows"
 
 cubin=$(printf '%s\n' "$work"/prepared/plans/n4-differential-*/kernels/*.sm_80.cubin)
 printf x >>"$cubin"

@@ -52,8 +52,8 @@ step_ranks() {
       run_step "virtual ranks, N = $workers" 120 "${words[@]}" --small --repeats 3 "${directories[@]}"
       continue
     fi
-    mapfile -t directories < <(plans_like "n$workers-ring-*" "n$workers-optimized-*-f32" "n$workers-differential-c$((4 * workers))-*" "n$workers-differential-c$((16 * workers))-f*")
-    run_step "virtual ranks, N = $workers" 60 "${words[@]}" "${directories[@]}"
+    mapfile -t directories < <(plans_like "n$workers-ring-*" "n$workers-optimized-*-f32" "n$workers-differential-c$((4 * workers))-*" "n$workers-differential-c$((16 * workers))-fx16")
+    run_step "virtual ranks, N = $workers" 90 "${words[@]}" "${directories[@]}"
     mapfile -t directories < <(plans_like "n$workers-ring-c$workers-f32" "n$workers-differential-c$((4 * workers))-fx16")
     run_step "large, repeated, N = $workers" 60 "${words[@]}" --small --large --repeats 50 "${directories[@]}"
   done
@@ -87,12 +87,12 @@ step_nccl() {
       [ -z "$option" ] || [[ $plan != *-c6-* ]] || continue
       name="nccl ${plan##*/}${option:+, a rank leaves}"
       if [ "$stand_in" = 1 ]; then # whose ranks cannot meet in several processes
-        run_step "$name" 60 "${words[@]}" $option "$plan"
+        run_step "$name" 60 "${words[@]}" ${option:+"$option"} "$plan"
       else
         nccl_words=$(printf '%q ' "${words[@]}")
         export -f nccl_job
         export out nccl_words
-        run_step "$name" 60 bash -c 'eval "words=($nccl_words)"; nccl_job "$@"' - "$plan" $option
+        run_step "$name" 60 bash -c 'eval "words=($nccl_words)"; nccl_job "$@"' - "$plan" ${option:+"$option"}
       fi
     done
   done
@@ -102,10 +102,13 @@ step_bandwidth() {
   local words directories
   program gpu-bandwidth
   mapfile -t directories < <(plans_like 'n8-ring-c8-*' 'n8-optimized-*-f32' 'n8-differential-c32-*' 'n8-differential-c128-f32')
-  [ ${#directories[@]} -gt 0 ] || mapfile -t directories < <(plans_like '*')
+  if [ "$stand_in" = 1 ]; then
+    mapfile -t directories < <(plans_like '*')
+    words+=(--mebibytes 1)
+  fi
   run_step bandwidth 90 "${words[@]}" "${directories[@]}"
   # The whole table belongs to the result, not only its ends.
-  grep -a 'GB/s  ratio' "$out/step.txt" >"$out/bandwidth.txt" && cat "$out/bandwidth.txt"
+  [ "$stand_in" = 1 ] || grep -a 'GB/s  ratio' "$out/step.txt" | tee "$out/bandwidth.txt"
 }
 
 step_sanitizer() {

@@ -97,13 +97,15 @@ std::size_t run_plan(const std::string& directory, const Options& options, Repor
           ++calls;
         }
   if (options.large)
-    for (const cerarDataType_t type : kTypes)
-      for (const std::size_t bytes : {16 * kMiB, 64 * kMiB}) {
-        // Few plans run this, and each of its inputs is large.
-        const std::size_t count = bytes / element_bytes(type) - (bytes == 16 * kMiB ? 3 : 0);
-        ranks.call(RankInputs(kind, ranks.size(), count, type), {count, type != cerarFloat32, cerarSum});
-        ++calls;
-      }
+    for (const auto& [type, bytes] : {std::pair{cerarFloat32, 16 * kMiB},
+                                      {cerarFloat16, 16 * kMiB},
+                                      {cerarFloat32, 64 * kMiB},
+                                      {cerarBfloat16, 64 * kMiB}}) {
+      // Few plans run this, and each of its inputs is large.
+      const std::size_t count = bytes / element_bytes(type) - (bytes == 16 * kMiB ? 3 : 0);
+      ranks.call(RankInputs(kind, ranks.size(), count, type), {count, type != cerarFloat32, cerarSum});
+      ++calls;
+    }
   const CallCase repeated{options.small ? 24001 : kMiB / 4 + 5, false, cerarSum};
   std::vector<std::vector<std::byte>> first;
   for (int i = 0; i < options.repeats; ++i, ++calls) {
