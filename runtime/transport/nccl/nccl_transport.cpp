@@ -63,6 +63,7 @@ class NcclTransport final : public DeviceTransport {
   ~NcclTransport() override {
     const OnDevice current(*device_);
     comm_ = OwnedComm();
+    if (aborted_) parent_.abort();  // destroying it might wait for a rank that is gone
     parent_ = OwnedComm();
   }
 
