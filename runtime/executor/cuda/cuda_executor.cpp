@@ -28,7 +28,8 @@ struct Position {
 // At visit t = 1..T of a piece:
 //   kernels wait for the message of visit t (none at t = 1), in buffer t mod 2
 //   the kernel of this step combines the message in place
-//   messages wait for the kernel; one round of the transport sends buffer t mod 2 and receives into the other
+//   messages wait for the kernel, unless it leaves the message as it is;
+//   one round of the transport sends buffer t mod 2 and receives into the other
 //   (nothing after t = T)
 // Lanes are enqueued in turns, in the same order on every rank: one lane's kernel runs while the others'
 // messages are on the way. The host never waits.
@@ -134,6 +135,12 @@ class CudaExecutor final : public Executor {
     const Variant* const variant = found == shapes_.end() ? variant_of(call) : found->second.variant;
     if (found != shapes_.end() && (!variant || room_for(found->second, works_in_place(*variant, call))))
       return found->second;
+    if (captured && found != shapes_.end())
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the stream is being captured, but there is no room for a copy of {} elements "
+                              "whose vectors are not aligned to 16 bytes; align them, or call with them once "
+                              "before the capture.",
+                              call.count));
     if (captured)
       throw Error(
           ErrorCode::invalid_argument,
@@ -225,6 +232,14 @@ class CudaExecutor final : public Executor {
         call.reduction == Reduction::average ? static_cast<float>(transport_->size()) : 1.0f;
     const Step step = step_at(variant.shape, variant.messages, transport_->rank(), visit);
     if (visit == 1) report.launches += static_cast<std::uint64_t>(piece.begin());
+    // A message that a kernel only keeps goes on as it came, beside that kernel. But the buffer that the next
+    // one comes into must have been read by the kernel of the visit before, if that was not waited for either.
+    const bool goes_on_as_it_came = step.sends && step.role == Role::keep;
+    if (goes_on_as_it_came &&
+        step_at(variant.shape, variant.messages, transport_->rank(), visit - 1).role == Role::keep) {
+      record(lane.combined, lane.kernels());
+      wait(lane.messages(), lane.combined);
+    }
     if (step.receives) wait(lane.kernels(), lane.arrived);
     piece.run(step, visit, divisor);
     ++report.launches;
@@ -232,8 +247,10 @@ class CudaExecutor final : public Executor {
       report.launches += static_cast<std::uint64_t>(piece.end());
       return;
     }
-    record(lane.combined, lane.kernels());
-    wait(lane.messages(), lane.combined);
+    if (!goes_on_as_it_came) {
+      record(lane.combined, lane.kernels());
+      wait(lane.messages(), lane.combined);
+    }
     const std::uint64_t bytes = piece.message_bytes();
     transport_->pass(static_cast<int>(index), lane.messages(), lane.message(visit), lane.message(visit + 1),
                      bytes);

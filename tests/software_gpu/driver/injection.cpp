@@ -3,11 +3,13 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 namespace software_gpu {
 namespace {
 
 std::atomic<bool> initialised{false};
+thread_local std::array<long long, 4> of_thread{};  // like State::faults, for calls of this thread
 
 struct State {
   std::mutex mutex;
@@ -59,14 +61,19 @@ CuResult enter(const char* function) {
 }
 
 bool strikes(SoftwareGpuFault fault) {
+  if (long long& left = of_thread[fault]; left > 0 && --left == 0) return true;
   const std::lock_guard hold(state().mutex);
   long long& left = state().faults[fault];
   return left > 0 && --left == 0;
 }
 
-void inject(int fault, long long n) {
+long long inject(int fault, long long n) {
   const std::lock_guard hold(state().mutex);
-  state().faults.at(static_cast<std::size_t>(fault)) = n;
+  return std::exchange(state().faults.at(static_cast<std::size_t>(fault)), n);
+}
+
+long long inject_here(int fault, long long n) {
+  return std::exchange(of_thread.at(static_cast<std::size_t>(fault)), n);
 }
 
 void clear_injections() {

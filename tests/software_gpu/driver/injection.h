@@ -33,7 +33,8 @@ void set_initialised();
 
 /// Whether this is the call that a fault was injected into.
 bool strikes(SoftwareGpuFault fault);
-void inject(int fault, long long n);
+long long inject(int fault, long long n);
+long long inject_here(int fault, long long n);
 void clear_injections();
 
 /// Counters since the last reset; use with count() alone.

@@ -68,7 +68,9 @@ void software_gpu_reset() {
   set_delays(-1, 0);
 }
 
-void software_gpu_inject(int fault, long long n) { inject(fault, n); }
+long long software_gpu_inject(int fault, long long n) { return inject(fault, n); }
+
+long long software_gpu_inject_here(int fault, long long n) { return inject_here(fault, n); }
 
 void software_gpu_fail(const char* function, long long n, int code) { failures().add(function, n, code); }
 

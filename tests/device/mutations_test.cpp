@@ -1,0 +1,168 @@
+// The tests find faults: each wait, record, free and size that a call consists of is left out once, and the
+// loop below must notice. Without a fault it never complains.
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "runtime/bench/measure.h"
+#include "tests/device/device_plans.h"
+#include "tests/device/device_test.h"
+#include "tests/device/vectors.h"
+
+namespace cerar::test {
+namespace {
+
+using namespace runtime;
+
+constexpr int kCalls = 3;  // the second one is faulty: it can come too early and too late
+constexpr int kMostAttempts = 1500;
+
+struct Subject {
+  const char* name;
+  Link link;
+  Construction construction;
+  int ranks, components;
+  std::size_t count;
+  int lanes;
+};
+
+// Without a padded row and with equal pieces, so that no buffer is larger than what is used of it.
+constexpr Subject kSubjects[] = {
+    {"RingOverNccl", Link::nccl, Construction::ring, 4, 4, 4 * 64, 1},
+    {"RingOverPeers", Link::peers, Construction::ring, 4, 4, 4 * 64, 1},
+    {"TwoLanesOverNccl", Link::nccl, Construction::ring, 3, 3, 3 * 65536, 2},
+    {"TwoLanesOverPeers", Link::peers, Construction::ring, 3, 3, 3 * 65536, 2},
+    {"DifferentialOverNccl", Link::nccl, Construction::differential, 3, 9, 9 * 64, 1},
+    {"DifferentialOverPeers", Link::peers, Construction::differential, 3, 9, 9 * 64, 1},
+};
+void PrintTo(const Subject& subject, std::ostream* out) { *out << subject.name; }
+
+class Mutations : public DeviceTest, public ::testing::WithParamInterface<Subject> {
+ protected:
+  using Results = std::vector<Vectors>;  // [call][rank]
+
+  void SetUp() override {
+    DeviceTest::SetUp();
+    plan_ = device_plan(GetParam().construction, GetParam().ranks, GetParam().components);
+    for (int call = 0; call < kCalls; ++call)
+      inputs_.push_back(
+          inputs(GetParam().ranks, GetParam().count, Input::integers, static_cast<std::uint64_t>(call + 1)));
+  }
+  void TearDown() override {
+    start_anew();  // what the faults have left behind
+    DeviceTest::TearDown();
+  }
+
+  void forget_everything() {
+    start_anew();
+    software_gpu_use(plan_.c_str());
+  }
+
+  // The calls of all ranks, uploads, calls and downloads enqueued without a wait. In the second call of rank
+  // `victim` the n-th operation of that kind is left out, n = 0: none. `left` is how many were missing to n.
+  Results calls(const DeviceRanks& ranks, int victim = 0, int fault = 0, long long n = 0,
+                long long* left = nullptr) const {
+    const std::size_t count = GetParam().count;
+    Results results(kCalls, Vectors(inputs_[0].size(), std::vector<float>(count)));
+    ranks.run([&](int rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      const std::uint64_t bytes = count * sizeof(float);
+      const DeviceVector send(bytes), receive(bytes);
+      const std::vector<float> poison(count, std::numeric_limits<float>::quiet_NaN());
+      const CuStream stream = ranks.stream(rank);
+      require_success(cerarCommPrepare(ranks.comm(rank), count, cerarFloat32, cerarSum));
+      for (std::size_t call = 0; call < kCalls; ++call) {
+        const bool faulty = n > 0 && call == 1 && rank == victim;
+        send.upload(inputs_[call][r].data(), stream);
+        receive.upload(poison.data(), stream);
+        if (faulty) software_gpu_inject_here(fault, n);
+        const auto result = cerarAllReduce(send.data(), receive.data(), count, cerarFloat32, cerarSum,
+                                           ranks.comm(rank), stream);
+        if (faulty) *left = software_gpu_inject_here(fault, 0);
+        require_success(result);
+        send.upload(poison.data(), stream);
+        require_driver(
+            cuMemcpyDtoHAsync_v2(results[call][r].data(), reinterpret_cast<std::uintptr_t>(receive.data()),
+                                 bytes, stream),
+            "cuMemcpyDtoHAsync");
+      }
+      require_driver(cuStreamSynchronize(stream), "cuStreamSynchronize");
+    });
+    return results;
+  }
+
+  // The right results, checked against sums in double.
+  Results expected() {
+    software_gpu_delays(0, 1);
+    const DeviceRanks ranks(GetParam().link, plan_, GetParam().ranks);
+    Results results = calls(ranks);
+    EXPECT_EQ(last_call(ranks).lanes, GetParam().lanes);
+    for (std::size_t call = 0; call < kCalls; ++call) {
+      if (GetParam().construction == Construction::ring)
+        expect_exact_sums(inputs_[call], results[call]);
+      else
+        EXPECT_LT(relative_error(inputs_[call], results[call]), 1.2 * last_call(ranks).claimed_error);
+    }
+    return results;
+  }
+
+  // Leaves out each operation of a kind but the last `spared`, until it shows or `kMostAttempts` are over.
+  // Returns those that never did.
+  std::vector<long long> without_effect(int fault, long long spared = 0) {
+    const Results right = expected();
+    std::optional<DeviceRanks> ranks(std::in_place, GetParam().link, plan_, GetParam().ranks);
+    constexpr long long kMany = 1'000'000;
+    long long left = 0;
+    EXPECT_EQ(calls(*ranks, 0, fault, kMany, &left), right);
+    const long long operations = kMany - left - spared;
+    EXPECT_GE(operations, 4);
+    std::vector<long long> never;
+    unsigned seed = 1;
+    for (long long n = 1; n <= operations; ++n) {
+      bool noticed = false;
+      for (int attempt = 0; attempt < kMostAttempts && !noticed; ++attempt) {
+        if (!ranks) ranks.emplace(GetParam().link, plan_, GetParam().ranks);
+        software_gpu_delays(GetParam().lanes > 1 ? 400 : 150, ++seed);
+        try {
+          noticed = calls(*ranks, attempt % GetParam().ranks, fault, n, &left) != right;
+          EXPECT_EQ(left, 0);
+        } catch (const std::exception&) {
+          noticed = true;
+          ranks.reset();
+          forget_everything();
+        }
+        if (std::getenv("SHOW") && noticed) std::fprintf(stderr, "%lld: %d\n", n, attempt);
+      }
+      if (!noticed) never.push_back(n);
+    }
+    return never;
+  }
+
+  std::string plan_;
+  std::vector<Vectors> inputs_;
+};
+
+TEST_P(Mutations, NothingIsNoticedWithoutAFault) {
+  const Results right = expected();
+  const DeviceRanks ranks(GetParam().link, plan_, GetParam().ranks);
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    software_gpu_delays(150, seed);
+    ASSERT_EQ(calls(ranks), right) << "seed " << seed;
+  }
+}
+
+TEST_P(Mutations, EveryWaitIsNeeded) {
+  EXPECT_EQ(without_effect(kSoftwareGpuDropWait), std::vector<long long>());
+}
+
+// The last record of a call is the watch's, which supervises and orders nothing: without it a rank that stops
+// in the middle is not noticed, which a test of its own shows.
+TEST_P(Mutations, EveryRecordIsNeeded) {
+  EXPECT_EQ(without_effect(kSoftwareGpuDropRecord, 1), std::vector<long long>());
+}
+
+INSTANTIATE_TEST_SUITE_P(, Mutations, ::testing::ValuesIn(kSubjects),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace cerar::test
