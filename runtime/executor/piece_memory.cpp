@@ -33,7 +33,8 @@ cerar_visit_arguments arguments_of(const Variant& variant, const Piece& piece, c
           .tail = piece.tail ? memory.padded + q * class_row : nullptr,
           .early = early_class ? memory.early + q * early_class : nullptr,
           .received = step.receives ? memory.message : nullptr,
-          .message = step.sends ? memory.message : nullptr,
+          // What is only kept goes on as it came, from where it is, and is not written again.
+          .message = step.sends && step.role != Role::keep ? memory.message : nullptr,
           .elements = static_cast<long long>(piece.rows * line),
           .phase = step.phase,
           .sample = step.sample,

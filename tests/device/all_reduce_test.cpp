@@ -39,7 +39,7 @@ void expect_equal_to_exact_sums(const Vectors& vectors, const Vectors& results) 
 
 class Device : public ::testing::Test {
  protected:
-  void SetUp() override { software_gpu_delays(20, 1); }
+  void SetUp() override { software_gpu_delays(10, 1); }
   void TearDown() override {
     SoftwareGpuCounters counters{};
     software_gpu_counters(&counters);
@@ -56,9 +56,10 @@ class Device : public ::testing::Test {
 TEST_F(Device, ExactCodesAreExactOnEveryLink) {
   for (const int workers : {2, 3, 4, 8})
     for (const int components : {1, 2, 3, workers}) {
-      if (components > workers) continue;
+      if (components > workers || (workers == 8 && components != 8)) continue;
       const std::string plan = device_plan(Construction::ring, workers, components);
       for (const Link link : kLinks) {
+        if (workers == 8 && link != Link::nccl) continue;
         const DeviceRanks ranks(link, plan, workers);
         for (const bool in_place : {false, true})
           for (const std::size_t count : {std::size_t{1}, std::size_t{4097}}) {
@@ -85,20 +86,21 @@ TEST_F(Device, ApproximateCodesKeepTheirClaim) {
   for (const Code& code : kCodes)
     for (const Wire wire : {Wire::f32, Wire::fx16}) {
       const std::string plan = device_plan(code.construction, code.workers, code.components, 2, wire);
-      for (const Link link : {Link::nccl, Link::one_gpu})
-        for (const bool in_place : {false, true})
-          for (const cerarRedOp_t op : {cerarSum, cerarAverage}) {
-            SCOPED_TRACE(name_of(link) + ", c = " + std::to_string(code.components) + " in " +
-                         std::string(runtime::name_of(wire)));
-            const DeviceRanks ranks(link, plan, code.workers);
-            const auto count = static_cast<std::size_t>(code.components) * 700 + 13;
-            const Vectors vectors = inputs(code.workers, count);
-            const double error =
-                relative_error(vectors, all_reduce(ranks, vectors, in_place, op), op == cerarAverage);
-            const double claim = last_call(ranks).claimed_error;
-            EXPECT_GT(error, 0.5 * claim);
-            EXPECT_LT(error, 1.2 * claim);
-          }
+      for (const Link link : {Link::nccl, Link::one_gpu}) {
+        const DeviceRanks ranks(link, plan, code.workers);
+        for (const bool in_place : {false, true}) {
+          SCOPED_TRACE(name_of(link) + ", c = " + std::to_string(code.components) + " in " +
+                       std::string(runtime::name_of(wire)));
+          const auto count = static_cast<std::size_t>(code.components) * 700 + 13;
+          const Vectors vectors = inputs(code.workers, count);
+          const cerarRedOp_t op = in_place ? cerarAverage : cerarSum;
+          const double error =
+              relative_error(vectors, all_reduce(ranks, vectors, in_place, op), op == cerarAverage);
+          const double claim = last_call(ranks).claimed_error;
+          EXPECT_GT(error, 0.5 * claim);
+          EXPECT_LT(error, 1.2 * claim);
+        }
+      }
     }
 }
 
