@@ -58,8 +58,7 @@ struct Buffers {
   // Fills both, the result with what would be noticed, does it, and fetches the result.
   std::vector<float> result_of(const std::vector<float>& input, const std::function<void()>& what) const {
     const auto bytes = packed(type, input);
-    const auto poison =
-        packed(type, std::vector<float>(count, std::numeric_limits<float>::quiet_NaN()));
+    const auto poison = packed(type, std::vector<float>(count, std::numeric_limits<float>::quiet_NaN()));
     send.upload(bytes.data(), stream());
     receive.upload(poison.data(), stream());
     what();
@@ -334,10 +333,10 @@ TEST_F(Graphs, EagerCallsAndReplaysAlternateOnOneStream) {
         out_of_place(buffers);
       else
         graph.launch(buffers.stream());
-      require_driver(cuMemcpyDtoHAsync_v2(results[i].data(),
-                                          reinterpret_cast<std::uintptr_t>(buffers.receive.data()),
-                                          5000 * sizeof(float), buffers.stream()),
-                     "cuMemcpyDtoHAsync");
+      require_driver(
+          cuMemcpyDtoHAsync_v2(results[i].data(), reinterpret_cast<std::uintptr_t>(buffers.receive.data()),
+                               5000 * sizeof(float), buffers.stream()),
+          "cuMemcpyDtoHAsync");
     }
     require_driver(cuStreamSynchronize(buffers.stream()), "cuStreamSynchronize");
     for (std::size_t i = 0; i < kTurns; ++i) found[i][r] = results[i];

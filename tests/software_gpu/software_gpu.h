@@ -39,8 +39,8 @@ void software_gpu_counters(SoftwareGpuCounters* counters);
 /// is waited for no longer.
 void software_gpu_reset();
 
-/// The n-th call from now on, n >= 1, goes wrong in this way; 0 calls it off. Returns how many calls an earlier
-/// fault of this kind was still away, 0 when it has struck.
+/// The n-th call from now on, n >= 1, goes wrong in this way; 0 calls it off. Returns how many calls an
+/// earlier fault of this kind was still away, 0 when it has struck.
 long long software_gpu_inject(int fault, long long n);
 
 /// The same, counting only calls of this thread: which call that is does not depend on other threads.

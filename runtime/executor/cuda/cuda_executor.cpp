@@ -233,7 +233,8 @@ class CudaExecutor final : public Executor {
     const Step step = step_at(variant.shape, variant.messages, transport_->rank(), visit);
     if (visit == 1) report.launches += static_cast<std::uint64_t>(piece.begin());
     // A message that a kernel only keeps goes on as it came, beside that kernel. But the buffer that the next
-    // one comes into must have been read by the kernel of the visit before, if that was not waited for either.
+    // one comes into must have been read by the kernel of the visit before, if that was not waited for
+    // either.
     const bool goes_on_as_it_came = step.sends && step.role == Role::keep;
     if (goes_on_as_it_came &&
         step_at(variant.shape, variant.messages, transport_->rank(), visit - 1).role == Role::keep) {

@@ -209,11 +209,13 @@ OwnedComm split(NcclComm comm, int rank, Clock::time_point deadline) {
     result = settled(comm, deadline);
     if (result == kNcclSuccess) result = settled(made, deadline);
   }
+  OwnedComm own(made);
+  if (result != kNcclSuccess) own.abort();
   if (result == kNcclInProgress)
     throw Error(ErrorCode::timeout,
                 fmt::format("rank {} waited too long for all ranks to split a communicator.", rank));
   check(result, "splitting a communicator");
-  return OwnedComm(made);
+  return own;
 }
 
 }  // namespace
