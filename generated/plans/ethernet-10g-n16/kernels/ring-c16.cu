@@ -9,7 +9,8 @@
 // system header; the specialiser pastes it in front of the generated source.
 
 
-/// The one parameter of every kernel, passed by value; plain data with the same layout on every side.
+/// The one parameter of every kernel that does a visit, passed by value; plain data with the same layout on
+/// every side.
 ///
 /// A rank's share of one class is a number of rows; a row is `terms` lines of G elements; line k of row w
 /// starts at element (w * terms + k) * G. The message of the class has one line of G elements per row,
@@ -31,6 +32,16 @@ struct cerar_visit_arguments {
   float divisor;  ///< 1 for a sum, N for an average
   float received_gain, message_gain;  ///< powers of two that messages of bf16 and f16 are multiplied by
   int vector_width;                   ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
+};
+
+/// The one parameter of the kernels `widen` and `narrow`, which convert `elements` elements of a vector in 16
+/// bits to f32 and back.
+struct cerar_convert_arguments {
+  const void* from;
+  void* to;
+  long long elements;
+  int is_bf16;       ///< 1: bf16, 0: f16
+  int vector_width;  ///< elements per access that both pointers are aligned for (4 or 1)
 };
 
 // Annotations that the specialiser acts on: a parameter's initialiser is replaced, a kernel is renamed.
@@ -81,10 +92,12 @@ __attribute__((device)) unsigned __shfl_xor_sync(unsigned, unsigned, int, int = 
 #define CERAR_TABLE CERAR_PARAMETER
 #if !defined(CERAR_KERNEL)  // a program may link kernels in as functions of its own
 #define CERAR_KERNEL extern "C" CERAR_ANNOTATE("kernel") __attribute__((visibility("default"))) void
-// Lets the loader of a host build check that both sides agree on the parameter block.
+// Lets the loader of a host build check that both sides agree on the parameter blocks.
 extern "C" {
 extern const unsigned cerar_visit_arguments_size __attribute__((visibility("default")));
+extern const unsigned cerar_convert_arguments_size __attribute__((visibility("default")));
 const unsigned cerar_visit_arguments_size = sizeof(cerar_visit_arguments);
+const unsigned cerar_convert_arguments_size = sizeof(cerar_convert_arguments);
 }
 #endif
 #endif
@@ -376,6 +389,138 @@ CERAR_DEVICE void cerar_send(void* part, long long at, long long elements, float
   } while (false)
 #endif
 
+
+// Elements of vectors in 16 bits, rounded to nearest, ties to even. The hosts' f16 is integer arithmetic that
+// every compiler vectorises; those of Debian 12 know _Float16 only on some machines.
+
+CERAR_DEVICE unsigned short cerar_to_bf16(float value) {
+  const unsigned bits = cerar_bits(value);
+  const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;  // rounding could carry it to an infinity
+  return (unsigned short)((is_nan ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+CERAR_DEVICE float cerar_from_bf16(unsigned short half) { return cerar_float((unsigned)half << 16); }
+
+CERAR_DEVICE unsigned short cerar_to_f16(float value) {
+#if CERAR_GPU
+  unsigned short half;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
+  return half;
+#else
+  const unsigned bits = cerar_bits(value), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
+  if (rest > 0x7f800000u) return (unsigned short)(sign | 0x7e00u);
+  if (rest >= 0x477ff000u) return (unsigned short)(sign | 0x7c00u);  // 65520 and up round to infinity
+  if (rest < 0x38800000u)  // subnormal: adding 0.5 leaves multiples of 2^-24 in the low bits, rounded
+    return (unsigned short)(sign | (cerar_bits(cerar_float(rest) + 0.5f) - 0x3f000000u));
+  return (unsigned short)(sign | ((rest - 0x38000000u + 0xfffu + (rest >> 13 & 1u)) >> 13));
+#endif
+}
+
+CERAR_DEVICE float cerar_from_f16(unsigned short half) {
+#if CERAR_GPU
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+  return value;
+#else
+  const unsigned sign = (half & 0x8000u) << 16, rest = half & 0x7fffu;
+  // As f32 bits the exponent is too small by 112; the multiplication also normalises subnormal numbers.
+  const float magnitude =
+      rest >= 0x7c00u ? cerar_float(0x7f800000u | (rest & 0x3ffu) << 13) : cerar_float(rest << 13) * 0x1p112f;
+  return cerar_float(sign | cerar_bits(magnitude));
+#endif
+}
+
+template <bool Bf16>
+CERAR_DEVICE unsigned short cerar_to_half(float value) {
+  return Bf16 ? cerar_to_bf16(value) : cerar_to_f16(value);
+}
+template <bool Bf16>
+CERAR_DEVICE float cerar_from_half(unsigned short half) {
+  return Bf16 ? cerar_from_bf16(half) : cerar_from_f16(half);
+}
+
+#if CERAR_GPU
+/// Four elements in 16 bits, as few accesses move them: packs of 8 bytes.
+struct alignas(8) cerar_four_halves {
+  unsigned short at[4];
+};
+
+template <bool Bf16, int W>
+CERAR_DEVICE void cerar_widen_all(const cerar_convert_arguments& a) {
+  const auto* const from = static_cast<const unsigned short*>(a.from);
+  auto* const to = static_cast<float*>(a.to);
+  CERAR_FOR_EACH(W, a.elements, at) {
+    if constexpr (W == 4) {
+      const cerar_four_halves halves = *reinterpret_cast<const cerar_four_halves*>(from + at);
+      cerar_pack<4> value;
+      for (int i = 0; i < 4; ++i) value.at[i] = cerar_from_half<Bf16>(halves.at[i]);
+      cerar_store<4>(to + at, value);
+    } else {
+      to[at] = cerar_from_half<Bf16>(from[at]);
+    }
+  }
+}
+
+template <bool Bf16, int W>
+CERAR_DEVICE void cerar_narrow_all(const cerar_convert_arguments& a) {
+  const auto* const from = static_cast<const float*>(a.from);
+  auto* const to = static_cast<unsigned short*>(a.to);
+  CERAR_FOR_EACH(W, a.elements, at) {
+    if constexpr (W == 4) {
+      const cerar_pack<4> value = cerar_load<4>(from + at);
+      cerar_four_halves halves;
+      for (int i = 0; i < 4; ++i) halves.at[i] = cerar_to_half<Bf16>(value.at[i]);
+      *reinterpret_cast<cerar_four_halves*>(to + at) = halves;
+    } else {
+      to[at] = cerar_to_half<Bf16>(from[at]);
+    }
+  }
+}
+#else
+template <bool Bf16, int>
+CERAR_DEVICE void cerar_widen_all(const cerar_convert_arguments& a) {
+  const auto* const from = static_cast<const unsigned short*>(a.from);
+  auto* const to = static_cast<float*>(a.to);
+  for (long long i = 0; i < a.elements; ++i) to[i] = cerar_from_half<Bf16>(from[i]);
+}
+
+template <bool Bf16, int>
+CERAR_DEVICE void cerar_narrow_all(const cerar_convert_arguments& a) {
+  const auto* const from = static_cast<const float*>(a.from);
+  auto* const to = static_cast<unsigned short*>(a.to);
+  for (long long i = 0; i < a.elements; ++i) to[i] = cerar_to_half<Bf16>(from[i]);
+}
+#endif
+
+template <bool Bf16>
+CERAR_DEVICE void cerar_widen_type(const cerar_convert_arguments& a) {
+  // Packs of 4 where the pointers allow and no element is left over.
+  if (a.vector_width == 4 && a.elements % 4 == 0)
+    cerar_widen_all<Bf16, 4>(a);
+  else
+    cerar_widen_all<Bf16, 1>(a);
+}
+template <bool Bf16>
+CERAR_DEVICE void cerar_narrow_type(const cerar_convert_arguments& a) {
+  if (a.vector_width == 4 && a.elements % 4 == 0)
+    cerar_narrow_all<Bf16, 4>(a);
+  else
+    cerar_narrow_all<Bf16, 1>(a);
+}
+
+CERAR_DEVICE void cerar_widen_vector(const cerar_convert_arguments& a) {
+  if (a.is_bf16)
+    cerar_widen_type<true>(a);
+  else
+    cerar_widen_type<false>(a);
+}
+CERAR_DEVICE void cerar_narrow_vector(const cerar_convert_arguments& a) {
+  if (a.is_bf16)
+    cerar_narrow_type<true>(a);
+  else
+    cerar_narrow_type<false>(a);
+}
+
 // ---- specialised from templates/sum.cu
 // Messages that are plain sums (r = 1, c divides N): begin, relay, settle, keep. Copy and add, nothing else;
 // an average divides once, where the sum is complete.
@@ -443,3 +588,7 @@ CERAR_KERNEL cerar_ring_c16_keep(cerar_visit_arguments a) {
   else
     CERAR_RUN(settle_part, a, false, false, false);
 }
+
+CERAR_KERNEL cerar_ring_c16_widen(cerar_convert_arguments a) { cerar_widen_vector(a); }
+
+CERAR_KERNEL cerar_ring_c16_narrow(cerar_convert_arguments a) { cerar_narrow_vector(a); }
