@@ -176,7 +176,7 @@ TEST_P(Mutations, EveryRecordIsNeeded) {
 // failed.
 bool lives(const Subject& subject, const std::string& plan) {
   const Vectors given = inputs(subject.ranks, subject.count + 1, Input::integers);
-  const DeviceRanks ranks(subject.link, plan, subject.ranks);
+  const DeviceRanks ranks(subject.link, plan, subject.ranks, 500);
   const Vectors found = all_reduce(ranks, given, false);
   if (subject.construction != Construction::ring)
     return relative_error(given, found) < 1.2 * last_call(ranks).claimed_error;
