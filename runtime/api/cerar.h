@@ -78,10 +78,10 @@ CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks
 /* The communicator of one rank, on the ranks and the device of `nccl`, an ncclComm_t as void*. Every rank
  * calls. Works on a communicator split from it, so `nccl` stays the caller's and may be used beside it. With
  * plan NULL, and at sizes for which the plan finds NCCL's own all-reduce faster, that is what calls do. Needs
- * NCCL 2.18 or newer. timeout_ms limits how long ranks wait for each other, here, in the first call of each
- * count, type and operation, and from the moment a call begins on its stream; 0 takes CERAR_TIMEOUT
- * (seconds), or 30 s without it. After that the communicator is unusable, and results of calls under way are
- * not valid. */
+ * NCCL 2.18 or newer. A rank that does not come to the split makes the others wait in NCCL, without a limit.
+ * timeout_ms limits how long ranks wait for each other, here, in the first call of each count, type and
+ * operation, and from the moment a call begins on its stream; 0 takes CERAR_TIMEOUT (seconds), or 30 s
+ * without it. After that the communicator is unusable, and results of calls under way are not valid. */
 CERAR_API cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan, int timeout_ms);
 
 /* The same on an NCCL communicator made here: one rank makes an id, and the caller carries it to the others.
@@ -125,8 +125,8 @@ CERAR_API cerarResult_t cerarAllReduce(const void* send, void* recv, size_t coun
 typedef struct {
   /* Its name in the plan, "plain" for NCCL's own all-reduce; empty when nothing had to be sent. */
   char variant[64];
-  int components;   /* c; c <= N is exact in messages of f32 */
-  int lanes;        /* parts that ran staggered */
+  int components;         /* c; c <= N is exact in messages of f32 */
+  int lanes;              /* parts that ran staggered */
   uint64_t operation;     /* number of the call on this communicator, from 0 */
   uint64_t scratch_bytes; /* memory used beyond the caller's vectors */
   uint64_t sent_bytes;    /* payload sent by this rank */
