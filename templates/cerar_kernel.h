@@ -89,7 +89,8 @@ CERAR_DEVICE float cerar_float(unsigned bits) {
 #endif
 }
 
-/// Says that elements of the vector, or of f32 messages, are read or written here. A host build may count them.
+/// Says that elements of the vector, or of f32 messages, are read or written here. A host build may count
+/// them.
 #if !defined(CERAR_TOUCHES)
 #define CERAR_TOUCHES(elements)
 #endif

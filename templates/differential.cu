@@ -4,8 +4,8 @@
 // three components to the message and stores the sample over a component that is no longer needed; the last
 // one decodes all r samples. Phase 0 (the "turn") raises the order of the message: it subtracts its own
 // previous sample and divides by epsilon.
-#include "templates/wire/f32.h"
 #include "templates/elements.h"
+#include "templates/wire/f32.h"
 
 CERAR_PARAMETER int kWorkers = 2;
 CERAR_PARAMETER int kTerms = 2;

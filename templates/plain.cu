@@ -8,8 +8,8 @@
 // Out of place the rank's own components are still there when it decodes. With kOwnExact a decoder of its own
 // then leaves the rank's vector out of account, and the correction puts it in exactly. The padded row is
 // worked on in place, and so is all of a vector that the runtime copied: there the other decoder runs.
-#include "templates/wire/f32.h"
 #include "templates/elements.h"
+#include "templates/wire/f32.h"
 
 CERAR_PARAMETER int kWorkers = 2;
 CERAR_PARAMETER int kTerms = 2;

@@ -1,7 +1,7 @@
 // Messages that are plain sums (r = 1, c divides N): begin, relay, settle, keep. Copy and add, nothing else;
 // an average divides once, where the sum is complete.
-#include "templates/wire/f32.h"
 #include "templates/elements.h"
+#include "templates/wire/f32.h"
 
 CERAR_CONSTEXPR int kTerms = 1;
 CERAR_PARAMETER int kInterleave = 32;

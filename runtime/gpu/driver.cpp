@@ -14,10 +14,12 @@ Driver open_driver() {
   const SharedLibrary library("libcuda.so.1",
                               "GPU communicators need the NVIDIA driver, the others work without.");
   Driver driver;
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are a name and a list of parameters
 #define CERAR_DRIVER_LOOKUP(name, parameters) \
   driver.name = reinterpret_cast<CuResult(*) parameters>(library.symbol(#name));
   CERAR_DRIVER_FUNCTIONS(CERAR_DRIVER_LOOKUP)
 #undef CERAR_DRIVER_LOOKUP
+  // NOLINTEND(bugprone-macro-parentheses)
   const CuResult started = driver.cuInit(0);
   if (started == kCuNoDevice)
     throw Error(ErrorCode::unsupported,

@@ -8,9 +8,11 @@ namespace cerar::runtime {
 
 /// The functions of the CUDA driver, opened at the first use and never closed.
 struct Driver {
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are a name and a list of parameters
 #define CERAR_DRIVER_POINTER(name, parameters) CuResult(*name) parameters = nullptr;
   CERAR_DRIVER_FUNCTIONS(CERAR_DRIVER_POINTER)
 #undef CERAR_DRIVER_POINTER
+  // NOLINTEND(bugprone-macro-parentheses)
 };
 
 /// Throws `unsupported` when there is no driver, when it is older than CUDA 11.4 or when it finds no device;

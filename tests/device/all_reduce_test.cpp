@@ -11,6 +11,7 @@
 #include "runtime/plan/plan_file.h"
 #include "tests/device/device_plans.h"
 #include "tests/device/device_ranks.h"
+#include "tests/device/device_test.h"
 #include "tests/software_gpu/software_gpu.h"
 
 namespace cerar::test {
@@ -37,19 +38,11 @@ void expect_equal_to_exact_sums(const Vectors& vectors, const Vectors& results) 
     }
 }
 
-class Device : public ::testing::Test {
+class Device : public DeviceTest {
  protected:
-  void SetUp() override { software_gpu_delays(10, 1); }
-  void TearDown() override {
-    SoftwareGpuCounters counters{};
-    software_gpu_counters(&counters);
-    EXPECT_EQ(counters.illegal_accesses, 0);
-    EXPECT_EQ(counters.guard_faults, 0);
-    EXPECT_EQ(counters.allocations_live, 0);
-    EXPECT_EQ(counters.streams_live, 0);
-    EXPECT_EQ(counters.events_live, 0);
-    EXPECT_EQ(counters.modules_live, 0);
-    EXPECT_EQ(counters.contexts_live, 0);
+  void SetUp() override {
+    DeviceTest::SetUp();
+    software_gpu_delays(10, 1);
   }
 };
 

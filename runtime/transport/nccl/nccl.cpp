@@ -20,10 +20,12 @@ Nccl open_nccl() {
     throw Error(ErrorCode::unsupported,
                 fmt::format("libnccl.so.2 is version {}.{}.{}, too old; install NCCL 2.18 or newer.",
                             version / 10000, version % 10000 / 100, version % 100));
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are a name and a list of parameters
 #define CERAR_NCCL_LOOKUP(name, parameters) \
   nccl.name = reinterpret_cast<NcclResult(*) parameters>(library.symbol(#name));
   CERAR_NCCL_FUNCTIONS(CERAR_NCCL_LOOKUP)
 #undef CERAR_NCCL_LOOKUP
+  // NOLINTEND(bugprone-macro-parentheses)
   return nccl;
 }
 

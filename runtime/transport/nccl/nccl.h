@@ -8,9 +8,11 @@ namespace cerar::runtime {
 
 /// The functions of NCCL, opened at the first use and never closed.
 struct Nccl {
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are a name and a list of parameters
 #define CERAR_NCCL_POINTER(name, parameters) NcclResult(*name) parameters = nullptr;
   CERAR_NCCL_FUNCTIONS(CERAR_NCCL_POINTER)
 #undef CERAR_NCCL_POINTER
+  // NOLINTEND(bugprone-macro-parentheses)
 };
 
 /// Throws `unsupported` when NCCL is missing or older than 2.18; tries again at the next call.
