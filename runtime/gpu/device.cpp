@@ -13,26 +13,25 @@ Device::Device(int ordinal) : ordinal_(ordinal) {
   if (ordinal < 0 || ordinal >= devices)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("device {} does not exist; there are {}, numbered from 0.", ordinal, devices));
-  check(d.cuDeviceGet(&handle_, ordinal), fmt::format("opening device {}", ordinal));
+  check(d.cuDeviceGet(&handle_, ordinal), "opening device {}", ordinal);
   const auto attribute = [&](CuDeviceAttribute which) {
     int value = 0;
-    check(d.cuDeviceGetAttribute(&value, which, handle_), fmt::format("asking device {}", ordinal));
+    check(d.cuDeviceGetAttribute(&value, which, handle_), "asking device {}", ordinal);
     return value;
   };
   architecture_ =
       fmt::format("sm_{}{}", attribute(kCuComputeCapabilityMajor), attribute(kCuComputeCapabilityMinor));
   multiprocessors_ = attribute(kCuMultiprocessorCount);
   char name[256] = {};
-  check(d.cuDeviceGetName(name, sizeof(name) - 1, handle_), fmt::format("asking device {}", ordinal));
+  check(d.cuDeviceGetName(name, sizeof(name) - 1, handle_), "asking device {}", ordinal);
   name_ = name;
-  check(d.cuDevicePrimaryCtxRetain(&context_, handle_), fmt::format("opening device {}", ordinal));
+  check(d.cuDevicePrimaryCtxRetain(&context_, handle_), "opening device {}", ordinal);
 }
 
 Device::~Device() { driver().cuDevicePrimaryCtxRelease_v2(handle_); }
 
 OnDevice::OnDevice(const Device& device) {
-  check(driver().cuCtxPushCurrent_v2(device.context()),
-        fmt::format("switching to device {}", device.ordinal()));
+  check(driver().cuCtxPushCurrent_v2(device.context()), "switching to device {}", device.ordinal());
 }
 
 OnDevice::~OnDevice() {

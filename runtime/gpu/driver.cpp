@@ -9,6 +9,8 @@ namespace cerar::runtime {
 namespace {
 
 constexpr int kOldest = 11040;
+constexpr const char* kNoDevice =
+    "the NVIDIA driver finds no device; check CUDA_VISIBLE_DEVICES, or use a host communicator.";
 
 Driver open_driver() {
   const SharedLibrary library("libcuda.so.1",
@@ -21,9 +23,7 @@ Driver open_driver() {
 #undef CERAR_DRIVER_LOOKUP
   // NOLINTEND(bugprone-macro-parentheses)
   const CuResult started = driver.cuInit(0);
-  if (started == kCuNoDevice)
-    throw Error(ErrorCode::unsupported,
-                "the NVIDIA driver finds no device; check CUDA_VISIBLE_DEVICES, or use a host communicator.");
+  if (started == kCuNoDevice) throw Error(ErrorCode::unsupported, kNoDevice);
   if (started != kCuSuccess)
     throw Error(
         ErrorCode::unsupported,
@@ -37,9 +37,7 @@ Driver open_driver() {
                 fmt::format("the NVIDIA driver supports CUDA {}.{} only; install one for 11.4 or newer.",
                             version / 1000, version % 1000 / 10));
   driver.cuDeviceGetCount(&devices);
-  if (devices == 0)
-    throw Error(ErrorCode::unsupported,
-                "the NVIDIA driver finds no device; check CUDA_VISIBLE_DEVICES, or use a host communicator.");
+  if (devices == 0) throw Error(ErrorCode::unsupported, kNoDevice);
   return driver;
 }
 
@@ -58,8 +56,7 @@ std::string words_of(CuResult result) {
                      name ? name : fmt::format("{}", static_cast<int>(result)).c_str());
 }
 
-void check(CuResult result, const std::string& what) {
-  if (result == kCuSuccess) return;
+void fail(CuResult result, const std::string& what) {
   const bool ours = result == kCuInvalidValue || result == kCuInvalidContext || result == kCuInvalidHandle;
   throw Error(
       ours ? ErrorCode::internal : ErrorCode::system,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "runtime/gpu/driver_api.h"
@@ -20,8 +22,15 @@ struct Driver {
 const Driver& driver();
 
 /// Throws `system`, or `internal` for errors that only a defect of CERAR's can cause, with the driver's own
-/// words, unless the call succeeded. `what` is what was tried: "allocating 4096 bytes on device 0".
-void check(CuResult result, const std::string& what);
+/// words.
+[[noreturn]] void fail(CuResult result, const std::string& what);
+
+/// Does that unless the call succeeded. `what` is what was tried, and is only put into words when it failed:
+/// check(result, "allocating {} bytes on device {}", bytes, ordinal).
+template <typename... Values>
+void check(CuResult result, fmt::format_string<const Values&...> what, const Values&... values) {
+  if (result != kCuSuccess) fail(result, fmt::format(what, values...));
+}
 
 /// The driver's words for a result: "invalid argument (CUDA_ERROR_INVALID_VALUE)".
 std::string words_of(CuResult result);

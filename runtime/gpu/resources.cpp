@@ -15,7 +15,7 @@ DeviceBuffer::DeviceBuffer(DeviceHandle device, std::uint64_t bytes)
     throw Error(ErrorCode::system,
                 fmt::format("device {} has no {} bytes left for messages; use smaller vectors.",
                             device_->ordinal(), bytes));
-  check(result, fmt::format("allocating {} bytes on device {}", bytes, device_->ordinal()));
+  check(result, "allocating {} bytes on device {}", bytes, device_->ordinal());
 }
 
 DeviceBuffer::~DeviceBuffer() {
@@ -33,14 +33,14 @@ DeviceStream::DeviceStream(DeviceHandle device, bool urgent)
   int least = 0, greatest = 0;
   check(driver().cuCtxGetStreamPriorityRange(&least, &greatest), "asking for priorities of streams");
   check(driver().cuStreamCreateWithPriority(&handle_, kCuStreamNonBlocking, urgent ? greatest : least),
-        fmt::format("creating a stream on device {}", device_->ordinal()));
+        "creating a stream on device {}", device_->ordinal());
 }
 
 DeviceEvent::DeviceEvent(DeviceHandle device)
     : DeviceResource(std::move(device), &Driver::cuEventDestroy_v2) {
   const OnDevice current(*device_);
-  check(driver().cuEventCreate(&handle_, kCuEventDisableTiming),
-        fmt::format("creating an event on device {}", device_->ordinal()));
+  check(driver().cuEventCreate(&handle_, kCuEventDisableTiming), "creating an event on device {}",
+        device_->ordinal());
 }
 
 DeviceModule::DeviceModule(DeviceHandle device, const std::string& image, const std::string& name)
@@ -52,7 +52,7 @@ DeviceModule::DeviceModule(DeviceHandle device, const std::string& image, const 
                 fmt::format("{} is not for device {} ({}, {}): {}; run cerar-tune with --arch {}.", name,
                             device_->ordinal(), device_->name(), device_->architecture(), words_of(result),
                             device_->architecture()));
-  check(result, fmt::format("loading {} on device {}", name, device_->ordinal()));
+  check(result, "loading {} on device {}", name, device_->ordinal());
 }
 
 CuFunction DeviceModule::function(const std::string& entry) const {
@@ -62,7 +62,7 @@ CuFunction DeviceModule::function(const std::string& entry) const {
   if (result == kCuNotFound)
     throw Error(ErrorCode::invalid_plan,
                 fmt::format("{} lacks the kernel {}; run cerar-tune again.", name_, entry));
-  check(result, fmt::format("finding {} in {}", entry, name_));
+  check(result, "finding {} in {}", entry, name_);
   return function;
 }
 

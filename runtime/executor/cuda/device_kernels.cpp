@@ -88,7 +88,7 @@ const DeviceKernelTable& DeviceKernels::of(const Variant& variant) {
       entry.threads = static_cast<unsigned>(kernel.threads);
       int blocks = 0;
       check(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, entry.function, kernel.threads, 0),
-            fmt::format("asking for the occupancy of {}", kernel.entry));
+            "asking for the occupancy of {}", kernel.entry);
       if (blocks < 1)
         throw Error(ErrorCode::invalid_plan,
                     fmt::format("kernel {} does not fit device {} with blocks of {} threads; run cerar-tune "

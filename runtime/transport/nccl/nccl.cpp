@@ -67,8 +67,7 @@ std::string words_of(NcclResult result) {
   return fmt::format("{} (NCCL error {})", words, static_cast<int>(result));
 }
 
-void check(NcclResult result, const std::string& what) {
-  if (result == kNcclSuccess) return;
+void fail(NcclResult result, const std::string& what) {
   throw Error(result == kNcclRemoteError ? ErrorCode::peer_failed : ErrorCode::system,
               fmt::format("{} failed: {}; run with NCCL_DEBUG=WARN to see where.", what, words_of(result)));
 }

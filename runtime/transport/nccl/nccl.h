@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "runtime/transport/nccl/nccl_api.h"
@@ -18,11 +20,16 @@ struct Nccl {
 /// Throws `unsupported` when NCCL is missing or older than 2.18; tries again at the next call.
 const Nccl& nccl();
 
-/// Throws `system`, or `peer_failed` where another rank is to blame, unless the call succeeded. `what` is
-/// what was tried.
-void check(NcclResult result, const std::string& what);
+/// Throws `system`, or `peer_failed` where another rank is to blame.
+[[noreturn]] void fail(NcclResult result, const std::string& what);
 
-/// "unhandled CUDA error (1)"
+/// Does that unless the call succeeded; `what` as for calls of the driver.
+template <typename... Values>
+void check(NcclResult result, fmt::format_string<const Values&...> what, const Values&... values) {
+  if (result != kNcclSuccess) fail(result, fmt::format(what, values...));
+}
+
+/// "a call of CUDA failed (NCCL error 1)"
 std::string words_of(NcclResult result);
 
 }  // namespace cerar::runtime

@@ -152,10 +152,9 @@ class NcclTransport final : public DeviceTransport {
     const NcclResult received_result =
         n.ncclRecv(pointer_to(received), bytes, kNcclUint8, (rank_ + size_ - 1) % size_, comm, stream);
     const NcclResult ended = n.ncclGroupEnd();  // also after a failure: groups are the thread's
-    check(sent, fmt::format("sending {} bytes to rank {}", bytes, (rank_ + 1) % size_));
-    check(received_result,
-          fmt::format("receiving {} bytes from rank {}", bytes, (rank_ + size_ - 1) % size_));
-    check(ended, fmt::format("passing {} bytes on from rank {}", bytes, rank_));
+    check(sent, "sending {} bytes to rank {}", bytes, (rank_ + 1) % size_);
+    check(received_result, "receiving {} bytes from rank {}", bytes, (rank_ + size_ - 1) % size_);
+    check(ended, "passing {} bytes on from rank {}", bytes, rank_);
   }
 
   // Polls instead of waiting, so that a rank that does not come, and NCCL's own errors, end it.
@@ -265,7 +264,7 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int
     throw Error(ErrorCode::timeout,
                 fmt::format("rank {} waited {} ms for all {} ranks to join with the same id.", rank,
                             timeout.count(), ranks));
-  check(result, fmt::format("joining {} ranks as rank {}", ranks, rank));
+  check(result, "joining {} ranks as rank {}", ranks, rank);
   OwnedComm own = split(parent.get(), rank, deadline);
   return std::make_unique<NcclTransport>(std::move(parent), std::move(own), std::move(handle), timeout);
 }

@@ -93,7 +93,7 @@ class PeerTransport final : public DeviceTransport {
       wait(stream, box.free);
       const DeviceHandle& to = group_->devices[static_cast<std::size_t>(next)];
       check(driver().cuMemcpyPeerAsync(box.buffer, to->context(), message, device_->context(), bytes, stream),
-            fmt::format("copying {} bytes from rank {} to rank {}", bytes, rank(), next));
+            "copying {} bytes from rank {} to rank {}", bytes, rank(), next);
       record(box.sent, stream);
       box.offered = false;
       box.filled = true;

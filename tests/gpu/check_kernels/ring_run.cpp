@@ -81,8 +81,7 @@ class Ring {
     check(driver().cuMemcpyDtoHAsync_v2(seen_.data(), address_of(rank), arena_.bytes(), stream_),
           "copying from a device");
     host_[static_cast<std::size_t>(step.role)](arguments(reinterpret_cast<std::uintptr_t>(bytes_of(rank))));
-    check(driver().cuStreamSynchronize(stream_),
-          fmt::format("kernel {} of {}", name_of(step.role), variant_.name));
+    check(driver().cuStreamSynchronize(stream_), "kernel {} of {}", name_of(step.role), variant_.name);
     compare(step, rank, visit);
   }
 
