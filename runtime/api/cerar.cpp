@@ -15,15 +15,7 @@
 using cerar::Error;
 using cerar::ErrorCode;
 using cerar::runtime::guard;
-
-namespace {
-
-template <typename Pointer>
-void require(Pointer pointer, const char* name) {
-  if (!pointer) throw Error(ErrorCode::invalid_argument, fmt::format("{} is a null pointer.", name));
-}
-
-}  // namespace
+using cerar::runtime::require;
 
 cerarResult_t cerarPlanLoad(cerarPlan_t* plan, const char* directory) {
   return guard([&] {
@@ -50,8 +42,7 @@ cerarResult_t cerarPlanWorkers(cerarPlan_t plan, int* workers) {
 cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan, int timeout_ms) {
   return guard([&] {
     require(comms, "comms");
-    if (ranks < 1 || ranks > 4096)
-      throw Error(ErrorCode::invalid_argument, fmt::format("ranks is {} but must lie in 1..4096.", ranks));
+    cerar::runtime::check_threads(ranks);
     cerar::runtime::check_workers(plan, ranks);
     const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
     const auto [shared, kernels] = cerar::runtime::shared_plan(plan, ranks);

@@ -84,8 +84,7 @@ CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks
  * without it. After that the communicator is unusable, and results of calls under way are not valid. */
 CERAR_API cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan, int timeout_ms);
 
-/* The same on an NCCL communicator made here: one rank makes an id, and the caller carries it to the others.
- */
+/* The same on an NCCL communicator made here: one rank makes an id, the caller carries it to the others. */
 typedef struct {
   char bytes[128];
 } cerarNcclId_t;
@@ -113,11 +112,10 @@ CERAR_API cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* 
 CERAR_API cerarResult_t cerarCommDestroy(cerarComm_t comm);
 
 /* Sums (or averages) `count` elements of `type` over all ranks. send == recv works in place; any other
- * overlap is refused. Pointers need the alignment of their type, no more. On hosts, blocks;
- * each communicator belongs to one thread at a time. `stream` is for GPU communicators, see there, and NULL
- * for others. With c > N components results are approximate, within the plan's claim, and differ between
- * ranks by about the same amount; with c
- * <= N and messages of f32 they are exact sums. */
+ * overlap is refused. Pointers need the alignment of their type, no more. On hosts, blocks; each communicator
+ * belongs to one thread at a time. `stream` is for GPU communicators, see there, and NULL for others. With
+ * c > N components results are approximate, within the plan's claim, and differ between ranks by about the
+ * same amount; with c <= N and messages of f32 they are exact sums. */
 CERAR_API cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDataType_t type,
                                        cerarRedOp_t op, cerarComm_t comm, void* stream);
 
@@ -132,9 +130,10 @@ typedef struct {
   uint64_t sent_bytes;    /* payload sent by this rank */
   uint64_t messages;      /* sent by this rank */
   uint64_t launches;      /* of GPU kernels */
-  double claimed_error;   /* relative rms error that the plan claims for this call: plain codes of few terms
-                           * claim less for vectors of f32 out of place, where a rank's own part is exact */
-  double claimed_noise;   /* the part of it that is rounding of messages */
+  double
+      claimed_error;    /* relative rms error that the plan claims for this call: plain codes of few terms
+                         * claim less for vectors of f32 out of place, whose own part has no error of the code */
+  double claimed_noise; /* the part of it that is rounding of messages */
 } cerarCallInfo_t;
 CERAR_API cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info);
 

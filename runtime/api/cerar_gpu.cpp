@@ -14,13 +14,9 @@ using cerar::Error;
 using cerar::ErrorCode;
 using cerar::runtime::DeviceTransport;
 using cerar::runtime::guard;
+using cerar::runtime::require;
 
 namespace {
-
-template <typename Pointer>
-void require(Pointer pointer, const char* name) {
-  if (!pointer) throw Error(ErrorCode::invalid_argument, fmt::format("{} is a null pointer.", name));
-}
 
 std::unique_ptr<cerarComm> make_comm(std::unique_ptr<DeviceTransport> transport, cerarPlan_t plan,
                                      std::chrono::milliseconds timeout) {
@@ -90,8 +86,7 @@ cerarResult_t cerarCommInitGpus(cerarComm_t* comms, int ranks, const int* device
     require(comms, "comms");
     require(devices, "devices");
     require(plan, "plan");
-    if (ranks < 1 || ranks > 4096)
-      throw Error(ErrorCode::invalid_argument, fmt::format("ranks is {} but must lie in 1..4096.", ranks));
+    cerar::runtime::check_threads(ranks);
     cerar::runtime::check_workers(plan, ranks);
     const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
     auto transports =

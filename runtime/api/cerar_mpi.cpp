@@ -7,7 +7,7 @@
 cerarResult_t cerarCommInitMpi(cerarComm_t* comm, MPI_Comm mpi, cerarPlan_t plan, int timeout_ms) {
   using namespace cerar::runtime;
   return guard([&] {
-    if (!comm) throw cerar::Error(cerar::ErrorCode::invalid_argument, "comm is a null pointer.");
+    require(comm, "comm");
     *comm = nullptr;
     *comm = join_comm(make_mpi_transport(mpi, checked_timeout(timeout_ms)), plan).release();
   });

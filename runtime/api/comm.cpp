@@ -39,6 +39,11 @@ void check_pointer(const void* pointer, const char* name, DataType type) {
 
 }  // namespace
 
+void check_threads(int ranks) {
+  if (ranks < 1 || ranks > 4096)
+    throw Error(ErrorCode::invalid_argument, fmt::format("ranks is {} but must lie in 1..4096.", ranks));
+}
+
 void check_workers(cerarPlan_t plan, int ranks) {
   if (plan && ranks != 1 && ranks != plan->plan->workers)
     throw Error(

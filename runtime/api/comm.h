@@ -1,10 +1,13 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <filesystem>
 #include <memory>
 
 #include "runtime/api/cerar.h"
+#include "runtime/base/error.h"
 #include "runtime/executor/executor.h"
 #include "runtime/executor/host/host_kernels.h"
 #include "runtime/plan/plan.h"
@@ -34,6 +37,15 @@ struct SharedPlan {
 
 /// `plan`'s own, or those of the exact ring where it is null.
 SharedPlan shared_plan(cerarPlan_t plan, int ranks);
+
+/// Throws `invalid_argument` for a null pointer that has this name for the caller.
+template <typename Pointer>
+void require(Pointer pointer, const char* name) {
+  if (!pointer) throw Error(ErrorCode::invalid_argument, fmt::format("{} is a null pointer.", name));
+}
+
+/// Throws `invalid_argument` for a number of ranks that no process has threads for.
+void check_threads(int ranks);
 
 /// Throws `invalid_plan` unless the plan is null, for `ranks` workers, or there is only one rank.
 void check_workers(cerarPlan_t plan, int ranks);

@@ -10,10 +10,9 @@ const Variant& variant_for(const Plan& plan, std::uint64_t bytes) {
                        [&](const Variant& variant) { return bytes <= variant.max_bytes; });
 }
 
-CallClaim claim_for(const Variant& variant, const Call& call) {
+CallClaim claim_for(const Variant& variant, const Call& call, bool copied) {
   const ErrorClaim& in_place = variant.claim;
-  const bool copied = call.type != DataType::f32 || call.send == call.receive;
-  if (!variant.claim_apart || copied || call.count == 0)
+  if (!variant.claim_apart || copied || call.send == call.receive || call.count == 0)
     return {.total = in_place.total, .noise = in_place.noise};
   const auto row =
       static_cast<std::uint64_t>(variant.shape.components) * static_cast<std::uint64_t>(variant.interleave);

@@ -44,6 +44,12 @@ void require_agreement(const std::vector<CallDescription>& calls) {
                       rank, calls[0].operation, text));
 }
 
+std::string words_of(const CallDescription& call) {
+  if (call.type[0] == 0) return "compare plans";
+  return fmt::format("call all-reduce number {} ({} elements of {}, {})", call.operation, call.count,
+                     call.type, call.reduction);
+}
+
 std::string not_called(const CallDescription& mine, const std::vector<int>& ranks,
                        std::chrono::milliseconds timeout) {
   const std::string what = mine.type[0] == 0

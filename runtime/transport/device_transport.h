@@ -36,8 +36,10 @@ class DeviceTransport {
 
   /// The library's own all-reduce of a vector, the baseline of plans, where it has one.
   virtual bool has_all_reduce() const { return false; }
-  virtual void all_reduce(CuAddress send, CuAddress receive, std::uint64_t count, DataType type,
-                          bool averages, CuStream stream) = 0;
+  virtual void all_reduce(CuAddress /*send*/, CuAddress /*receive*/, std::uint64_t /*count*/, DataType,
+                          bool /*averages*/, CuStream) {
+    throw Error(ErrorCode::internal, "this transport has no all-reduce of its own.");
+  }
 
   /// What went wrong since, on any rank, if something did.
   virtual std::optional<Error> failure() = 0;

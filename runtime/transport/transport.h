@@ -27,6 +27,9 @@ CallDescription describe_call(std::uint64_t operation, std::uint64_t count, std:
 /// Throws `mismatch`, naming two ranks and both values, unless all descriptions ([rank]) are the same.
 void require_agreement(const std::vector<CallDescription>& calls);
 
+/// What ranks that pass this do: "compare plans" or "call all-reduce number 3 (1000 elements of f32, sum)".
+std::string words_of(const CallDescription& call);
+
 /// The sentence of a `timeout` for ranks that did not come to exchange `mine`.
 std::string not_called(const CallDescription& mine, const std::vector<int>& ranks,
                        std::chrono::milliseconds timeout);

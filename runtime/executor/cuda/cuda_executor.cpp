@@ -6,22 +6,18 @@
 #include <map>
 #include <tuple>
 
+#include "runtime/executor/call_words.h"
 #include "runtime/executor/cuda/call_checks.h"
 #include "runtime/executor/cuda/call_watch.h"
 #include "runtime/executor/cuda/device_kernels.h"
 #include "runtime/executor/cuda/device_lane.h"
 #include "runtime/executor/cuda/device_work.h"
+#include "runtime/executor/turns.h"
 #include "runtime/executor/variant_choice.h"
 #include "runtime/plan/names.h"
 
 namespace cerar::runtime {
 namespace {
-
-// Where a lane stands.
-struct Position {
-  std::size_t piece;
-  int visit;
-};
 
 // The ring, as one rank enqueues it. The vector is cut into pieces, and each lane takes one, or one after the
 // other. Everything begins behind what the caller's stream holds and ends before what is enqueued there next.
@@ -31,8 +27,7 @@ struct Position {
 //   messages wait for the kernel, unless it leaves the message as it is;
 //   one round of the transport sends buffer t mod 2 and receives into the other
 //   (nothing after t = T)
-// Lanes are enqueued in turns, in the same order on every rank: one lane's kernel runs while the others'
-// messages are on the way. The host never waits.
+// Lanes take turns (turns.h). The host never waits.
 class CudaExecutor final : public Executor {
  public:
   CudaExecutor(std::shared_ptr<const Plan> plan, const std::filesystem::path& directory,
@@ -41,7 +36,7 @@ class CudaExecutor final : public Executor {
         transport_(std::move(transport)),
         device_(transport_->device()),
         forked_(device_),
-        watch_(device_, *transport_, timeout, plan_words()) {
+        watch_(device_, *transport_, timeout, words_of(plan_.get())) {
     if (plan_) kernels_.emplace(device_, plan_, directory);
   }
 
@@ -72,7 +67,7 @@ class CudaExecutor final : public Executor {
     } catch (const Error& error) {
       // Whatever was enqueued may wait for what was not.
       watch_.drop(watched);
-      const Error complete(error.code(), with_context(error.what(), report.operation));
+      const Error complete(error.code(), with_call(error.what(), report.operation, plan_.get()));
       watch_.fail(complete);
       throw complete;
     }
@@ -91,17 +86,6 @@ class CudaExecutor final : public Executor {
   using Key = std::tuple<std::uint64_t, DataType, Reduction>;
 
   static CuStream stream_of(const Call& call) { return static_cast<CuStream>(call.stream); }
-
-  std::string plan_words() const {
-    return plan_ ? fmt::format("plan {} ({})", plan_->topology, plan_->digest.substr(0, 12)) : "no plan";
-  }
-
-  std::string with_context(const std::string& sentence, std::uint64_t operation) const {
-    if (sentence.find("all-reduce number") != std::string::npos) return sentence;
-    return fmt::format("{}, in all-reduce number {} of {}.",
-                       std::string_view(sentence).substr(0, sentence.find_last_not_of('.') + 1), operation,
-                       plan_words());
-  }
 
   void require_healthy() {
     if (const auto error = watch_.failure())
@@ -155,9 +139,7 @@ class CudaExecutor final : public Executor {
   CallShape prepare_shape(const Call& call, const Variant* variant) {
     CallShape shape;
     try {
-      require_agreement(transport_->exchange(describe_call(
-          operation_, call.count, name_of(call.type),
-          call.reduction == Reduction::average ? "average" : "sum", plan_ ? plan_->digest : "")));
+      require_agreement(transport_->exchange(describe(call, operation_, plan_.get())));
       if (variant) {
         kernels_->of(*variant);
         shape = shape_of(*variant, call.count, call.type);
@@ -166,7 +148,7 @@ class CudaExecutor final : public Executor {
     } catch (const Error& error) {
       // A disagreement is found before anything is enqueued, on every rank.
       if (error.code() == ErrorCode::mismatch) throw;
-      const Error complete(error.code(), with_context(error.what(), operation_));
+      const Error complete(error.code(), with_call(error.what(), operation_, plan_.get()));
       watch_.fail(complete);
       throw complete;
     }
@@ -196,29 +178,18 @@ class CudaExecutor final : public Executor {
       return;
     }
     report.variant = shape.variant;
-    report.claim = works_in_place(*shape.variant, call)
-                       ? claim_for(*shape.variant, call)
-                       : CallClaim{.total = shape.variant->claim.total, .noise = shape.variant->claim.noise};
+    report.claim = claim_for(*shape.variant, call, !works_in_place(*shape.variant, call));
     report.lanes = static_cast<int>(shape.lanes);
     const DeviceKernelTable& kernels = kernels_->of(*shape.variant);
-    positions_.clear();
     for (std::size_t i = 0; i < shape.lanes; ++i) {
       wait(lanes_[i].kernels(), started);
       report.scratch_bytes += lanes_[i].bytes();
-      positions_.push_back({i, 1});
     }
-    std::size_t next = shape.lanes;
-    for (bool busy = true; busy;) {
-      busy = false;
-      for (std::size_t i = 0; i < shape.lanes; ++i) {
-        Position& at = positions_[i];
-        if (at.piece >= shape.pieces.size()) continue;
-        busy = true;
-        enqueue_visit(DevicePiece(shape, kernels, call, lanes_[i], shape.pieces[at.piece]), i, at.visit, call,
-                      *shape.variant, report);
-        if (++at.visit > shape.variant->shape.visits) at = {next++, 1};
-      }
-    }
+    turns_.run(shape.lanes, shape.pieces.size(), shape.variant->shape.visits,
+               [&](std::size_t lane, std::size_t piece, int visit) {
+                 enqueue_visit(DevicePiece(shape, kernels, call, lanes_[lane], shape.pieces[piece]), lane,
+                               visit, call, *shape.variant, report);
+               });
     for (std::size_t i = 0; i < shape.lanes; ++i) {
       record(lanes_[i].finished, lanes_[i].kernels());
       wait(stream, lanes_[i].finished);
@@ -232,15 +203,17 @@ class CudaExecutor final : public Executor {
         call.reduction == Reduction::average ? static_cast<float>(transport_->size()) : 1.0f;
     const Step step = step_at(variant.shape, variant.messages, transport_->rank(), visit);
     if (visit == 1) report.launches += static_cast<std::uint64_t>(piece.begin());
+    const auto messages_wait_for_kernels = [&] {
+      record(lane.combined, lane.kernels());
+      wait(lane.messages(), lane.combined);
+    };
     // A message that a kernel only keeps goes on as it came, beside that kernel. But the buffer that the next
     // one comes into must have been read by the kernel of the visit before, if that was not waited for
     // either.
-    const bool goes_on_as_it_came = step.sends && step.role == Role::keep;
-    if (goes_on_as_it_came &&
-        step_at(variant.shape, variant.messages, transport_->rank(), visit - 1).role == Role::keep) {
-      record(lane.combined, lane.kernels());
-      wait(lane.messages(), lane.combined);
-    }
+    const bool keeps = step.role == Role::keep;
+    if (keeps && step.sends &&
+        step_at(variant.shape, variant.messages, transport_->rank(), visit - 1).role == Role::keep)
+      messages_wait_for_kernels();
     if (step.receives) wait(lane.kernels(), lane.arrived);
     piece.run(step, visit, divisor);
     ++report.launches;
@@ -248,10 +221,7 @@ class CudaExecutor final : public Executor {
       report.launches += static_cast<std::uint64_t>(piece.end());
       return;
     }
-    if (!goes_on_as_it_came) {
-      record(lane.combined, lane.kernels());
-      wait(lane.messages(), lane.combined);
-    }
+    if (!keeps) messages_wait_for_kernels();
     const std::uint64_t bytes = piece.message_bytes();
     transport_->pass(static_cast<int>(index), lane.messages(), lane.message(visit), lane.message(visit + 1),
                      bytes);
@@ -266,7 +236,7 @@ class CudaExecutor final : public Executor {
   std::optional<DeviceKernels> kernels_;
   std::vector<DeviceLane> lanes_;
   std::map<Key, CallShape> shapes_;
-  std::vector<Position> positions_;  // [lane]
+  Turns turns_;
   std::uint64_t operation_ = 0;
   bool has_graphs_ = false;
   DeviceEvent forked_;  // of calls that are not watched

@@ -1,5 +1,7 @@
 #include "runtime/executor/cuda/device_lane.h"
 
+#include <utility>
+
 namespace cerar::runtime {
 
 DeviceLane::DeviceLane(DeviceHandle device)
@@ -19,13 +21,8 @@ bool DeviceLane::holds(const LaneBytes& bytes) const {
 void DeviceLane::reserve(const LaneBytes& bytes, bool keep) {
   const auto grow = [&](DeviceBuffer& buffer, std::uint64_t wanted) {
     if (buffer.bytes() >= wanted) return;
-    DeviceBuffer larger(device_, wanted);
-    if (keep) {
-      kept_.push_back(std::move(buffer));
-      buffer = std::move(larger);
-    } else {
-      buffer = std::move(larger);  // the old one is freed at the end of this block, once the device is idle
-    }
+    DeviceBuffer before = std::exchange(buffer, DeviceBuffer(device_, wanted));
+    if (keep) kept_.push_back(std::move(before));  // else it is freed here, once the device is idle
   };
   for (auto& buffer : message_) grow(buffer, bytes.message);
   grow(early_, bytes.early);

@@ -8,6 +8,8 @@
 namespace cerar::runtime {
 namespace {
 
+// Guesses, until they are measured on GPUs: below this a round costs more than its bytes; copies up to that
+// are not worth cutting for; further pieces cost launches.
 constexpr std::uint64_t kLeastMessage = 128 << 10;
 constexpr std::uint64_t kFreeCopies = 64 << 20;
 constexpr std::uint64_t kMostPiecesPerLane = 4;
@@ -75,47 +77,34 @@ CuAddress DevicePiece::in_vector(const void* vector, std::uint64_t element) cons
   return address_of(vector) + element * size_of(call_.type);
 }
 
-int DevicePiece::widen(CuAddress from, CuAddress to, std::uint64_t elements) const {
+int DevicePiece::convert(Role role, CuAddress from, CuAddress to, std::uint64_t elements) const {
   if (elements == 0) return 0;
   if (call_.type == DataType::f32) {
     check(driver().cuMemcpyDtoDAsync_v2(to, from, elements * sizeof(float), lane_.kernels()),
           "copying within a device");
     return 0;
   }
-  const bool aligned = from % (kAlignment / 2) == 0 && to % kAlignment == 0;
-  const cerar_convert_arguments arguments{.from = pointer_to<const void*>(from),
-                                          .to = pointer_to<void*>(to),
-                                          .elements = static_cast<long long>(elements),
-                                          .is_bf16 = call_.type == DataType::bf16,
-                                          .vector_width = aligned ? static_cast<int>(kPack) : 1};
-  kernels_[static_cast<std::size_t>(Role::widen)].launch(arguments, static_cast<long long>(elements / kPack),
-                                                         lane_.kernels());
-  return 1;
-}
-
-int DevicePiece::narrow(CuAddress from, CuAddress to, std::uint64_t elements) const {
-  if (elements == 0) return 0;
-  if (call_.type == DataType::f32) return widen(from, to, elements);
-  const bool aligned = to % (kAlignment / 2) == 0 && from % kAlignment == 0;
-  const cerar_convert_arguments arguments{.from = pointer_to<const void*>(from),
-                                          .to = pointer_to<void*>(to),
-                                          .elements = static_cast<long long>(elements),
-                                          .is_bf16 = call_.type == DataType::bf16,
-                                          .vector_width = aligned ? static_cast<int>(kPack) : 1};
-  kernels_[static_cast<std::size_t>(Role::narrow)].launch(arguments, static_cast<long long>(elements / kPack),
-                                                          lane_.kernels());
+  const cerar_convert_arguments arguments{
+      .from = pointer_to<const void*>(from),
+      .to = pointer_to<void*>(to),
+      .elements = static_cast<long long>(elements),
+      .is_bf16 = call_.type == DataType::bf16,
+      .vector_width = (from | to) % kAlignment == 0 ? static_cast<int>(kPack) : 1};
+  kernels_[static_cast<std::size_t>(role)].launch(arguments, static_cast<long long>(elements / kPack),
+                                                  lane_.kernels());
   return 1;
 }
 
 int DevicePiece::begin() const {
   int launches = 0;
   if (!works_in_place(*shape_.variant, call_))
-    launches += widen(in_vector(call_.send, piece_.begin), lane_.copy(), elements());
+    launches += convert(Role::widen, in_vector(call_.send, piece_.begin), lane_.copy(), elements());
   if (piece_.tail) {
     const std::uint64_t zeros = row_elements(*shape_.variant) - piece_.tail;
     check(driver().cuMemsetD32Async(lane_.padded() + piece_.tail * sizeof(float), 0, zeros, lane_.kernels()),
           "clearing device memory");
-    launches += widen(in_vector(call_.send, piece_.begin + elements()), lane_.padded(), piece_.tail);
+    launches +=
+        convert(Role::widen, in_vector(call_.send, piece_.begin + elements()), lane_.padded(), piece_.tail);
   }
   return launches;
 }
@@ -123,9 +112,10 @@ int DevicePiece::begin() const {
 int DevicePiece::end() const {
   int launches = 0;
   if (!works_in_place(*shape_.variant, call_))
-    launches += narrow(lane_.copy(), in_vector(call_.receive, piece_.begin), elements());
+    launches += convert(Role::narrow, lane_.copy(), in_vector(call_.receive, piece_.begin), elements());
   if (piece_.tail)
-    launches += narrow(lane_.padded(), in_vector(call_.receive, piece_.begin + elements()), piece_.tail);
+    launches += convert(Role::narrow, lane_.padded(), in_vector(call_.receive, piece_.begin + elements()),
+                        piece_.tail);
   return launches;
 }
 

@@ -46,8 +46,8 @@ class DevicePiece {
   std::uint64_t message_bytes() const;
 
  private:
-  int widen(CuAddress from, CuAddress to, std::uint64_t elements) const;
-  int narrow(CuAddress from, CuAddress to, std::uint64_t elements) const;
+  /// `role`: widen or narrow; f32 is copied instead. Returns the number of kernels launched.
+  int convert(Role role, CuAddress from, CuAddress to, std::uint64_t elements) const;
   CuAddress in_vector(const void* vector, std::uint64_t element) const;
   std::uint64_t elements() const;  // of the piece without its tail
 

@@ -8,19 +8,14 @@
 #include <optional>
 
 #include "runtime/base/error.h"
-#include "runtime/executor/host/elements.h"
+#include "runtime/executor/call_words.h"
 #include "runtime/executor/host/lane.h"
+#include "runtime/executor/turns.h"
 #include "runtime/executor/variant_choice.h"
 #include "runtime/plan/names.h"
 
 namespace cerar::runtime {
 namespace {
-
-// Where a lane stands.
-struct Position {
-  std::size_t piece;
-  int visit;
-};
 
 // What one size of vector needs, kept from call to call: a steady call of one size allocates nothing.
 struct Workspace {
@@ -35,7 +30,6 @@ struct Workspace {
     for (const auto& piece : pieces) rows = std::max(rows, piece.rows);
     const auto used = std::min<std::size_t>(pieces.size(), static_cast<std::size_t>(chosen.lanes));
     for (std::size_t i = 0; i < used; ++i) lanes.emplace_back(chosen, type, rows, pieces.back().tail != 0);
-    positions.resize(used);
   }
 
   std::uint64_t bytes() const {
@@ -51,7 +45,7 @@ struct Workspace {
   std::vector<Piece> pieces;
   PaddedRow padded;
   std::vector<Lane> lanes;
-  std::vector<Position> positions;  // [lane]
+  Turns turns;
 };
 
 // The ring, as one rank sees it. The vector is cut into pieces, and each lane takes one piece after the
@@ -61,8 +55,7 @@ struct Workspace {
 //   wait until the lane's last message has left the other buffer, and offer that for visit t+1
 //   run the kernel of this step, which combines the message in place
 //   send buffer t mod 2 (nothing after t = T)
-// Lanes take turns, in the same order on every rank: one lane's kernel runs while the others' messages are on
-// the way.
+// Lanes take turns (turns.h).
 class HostExecutor final : public Executor {
  public:
   HostExecutor(std::shared_ptr<const Plan> plan, std::shared_ptr<const HostKernels> kernels,
@@ -81,15 +74,12 @@ class HostExecutor final : public Executor {
     CallReport report{.operation = operation_++};
     // A disagreement is found before any data moves and leaves the communicator as it was.
     try {
-      const auto calls = transport_->exchange(
-          describe_call(report.operation, call.count, name_of(call.type),
-                        call.reduction == Reduction::average ? "average" : "sum", plan_->digest));
-      require_agreement(calls);
+      require_agreement(transport_->exchange(describe(call, report.operation, plan_.get())));
       run(call, report);
       return report;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::mismatch && !report.variant) throw;
-      const Error complete(error.code(), with_context(error.what(), report));
+      const Error complete(error.code(), with_call(error.what(), report.operation, plan_.get()));
       fail(complete);
       throw complete;
     } catch (const std::bad_alloc&) {
@@ -106,17 +96,6 @@ class HostExecutor final : public Executor {
   }
 
  private:
-  // Who failed is the transport's to say; in what, this executor's. Another rank's reason says so already.
-  std::string with_context(const std::string& sentence, const CallReport& report) const {
-    if (sentence.find("all-reduce number") != std::string::npos) return sentence;
-    const std::string plan = plan_->digest.empty()  // compiled in
-                                 ? "the exact ring"
-                                 : fmt::format("plan {} ({})", plan_->topology, plan_->digest.substr(0, 12));
-    return fmt::format("{}, in all-reduce number {} of {}.",
-                       std::string_view(sentence).substr(0, sentence.find_last_not_of('.') + 1),
-                       report.operation, plan);
-  }
-
   void fail(const std::exception& error) {
     failure_ = error.what();
     transport_->abort(error.what());
@@ -130,47 +109,36 @@ class HostExecutor final : public Executor {
     }
     Workspace& workspace = workspace_for(call);
     report.variant = &workspace.variant;
-    report.claim = claim_for(workspace.variant, call);
+    report.claim = claim_for(workspace.variant, call, call.type != DataType::f32);
     report.lanes = static_cast<int>(workspace.lanes.size());
     report.scratch_bytes = workspace.bytes();
     workspace.padded.load(call);
     const float divisor =
         call.reduction == Reduction::average ? static_cast<float>(transport_->size()) : 1.0f;
-    auto& positions = workspace.positions;
-    for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = {i, 1};
-    std::size_t next = positions.size();
-    for (bool busy = true; busy;) {
-      busy = false;
-      for (std::size_t i = 0; i < positions.size(); ++i) {
-        auto& at = positions[i];
-        if (at.piece >= workspace.pieces.size()) continue;
-        busy = true;
-        run_visit(call, workspace, i, divisor, report);
-        if (++at.visit > workspace.variant.shape.visits) at = {next++, 1};
-      }
-    }
-    for (std::size_t i = 0; i < positions.size(); ++i) transport_->wait_sent(static_cast<int>(i));
+    workspace.turns.run(workspace.lanes.size(), workspace.pieces.size(), workspace.variant.shape.visits,
+                        [&](std::size_t lane, std::size_t piece, int visit) {
+                          run_visit(call, workspace, lane, workspace.pieces[piece], visit, divisor, report);
+                        });
+    for (std::size_t i = 0; i < workspace.lanes.size(); ++i) transport_->wait_sent(static_cast<int>(i));
     workspace.padded.store(call);
   }
 
-  void run_visit(const Call& call, Workspace& workspace, std::size_t index, float divisor,
-                 CallReport& report) {
+  void run_visit(const Call& call, Workspace& workspace, std::size_t index, const Piece& piece, int visit,
+                 float divisor, CallReport& report) {
     const Variant& variant = workspace.variant;
-    const Position at = workspace.positions[index];
-    const Piece& piece = workspace.pieces[at.piece];
     Lane& lane = workspace.lanes[index];
     const int stream = static_cast<int>(index);
-    const Step step = step_at(variant.shape, variant.messages, transport_->rank(), at.visit);
-    if (at.visit == 1) lane.begin(call, piece);
+    const Step step = step_at(variant.shape, variant.messages, transport_->rank(), visit);
+    if (visit == 1) lane.begin(call, piece);
     if (step.receives) transport_->wait_received(stream);
     if (step.sends) {
       transport_->wait_sent(stream);
-      transport_->post_receive(stream, lane.message(piece, at.visit + 1));
+      transport_->post_receive(stream, lane.message(piece, visit + 1));
     }
     const auto kernel = workspace.kernels[static_cast<std::size_t>(step.role)];
-    kernel(lane.arguments(piece, workspace.padded, step, at.visit, divisor));
+    kernel(lane.arguments(piece, workspace.padded, step, visit, divisor));
     if (!step.sends) return lane.end(call, piece);
-    const auto message = lane.message(piece, at.visit);
+    const auto message = lane.message(piece, visit);
     transport_->post_send(stream, message);
     report.sent_bytes += message.size();
     ++report.messages;

@@ -132,6 +132,9 @@ class NcclTransport final : public DeviceTransport {
   }
 
  private:
+  int next() const { return (rank_ + 1) % size_; }
+  int previous() const { return (rank_ + size_ - 1) % size_; }
+
   // One call of NCCL, or a group of them. `abort` waits for it a while, and may end it from another thread.
   template <typename Body>
   void call(Body body) {
@@ -147,13 +150,12 @@ class NcclTransport final : public DeviceTransport {
   void pass_with(NcclComm comm, CuStream stream, CuAddress message, CuAddress received, std::uint64_t bytes) {
     const Nccl& n = nccl();
     check(n.ncclGroupStart(), "starting a group of NCCL calls");
-    const NcclResult sent =
-        n.ncclSend(pointer_to(message), bytes, kNcclUint8, (rank_ + 1) % size_, comm, stream);
+    const NcclResult sent = n.ncclSend(pointer_to(message), bytes, kNcclUint8, next(), comm, stream);
     const NcclResult received_result =
-        n.ncclRecv(pointer_to(received), bytes, kNcclUint8, (rank_ + size_ - 1) % size_, comm, stream);
+        n.ncclRecv(pointer_to(received), bytes, kNcclUint8, previous(), comm, stream);
     const NcclResult ended = n.ncclGroupEnd();  // also after a failure: groups are the thread's
-    check(sent, "sending {} bytes to rank {}", bytes, (rank_ + 1) % size_);
-    check(received_result, "receiving {} bytes from rank {}", bytes, (rank_ + size_ - 1) % size_);
+    check(sent, "sending {} bytes to rank {}", bytes, next());
+    check(received_result, "receiving {} bytes from rank {}", bytes, previous());
     check(ended, "passing {} bytes on from rank {}", bytes, rank_);
   }
 
@@ -167,11 +169,8 @@ class NcclTransport final : public DeviceTransport {
       if (const auto error = failure()) throw *error;
       if (aborted_) throw Error(ErrorCode::peer_failed, fmt::format("rank {} gave up.", rank_));
       if (Clock::now() > deadline)
-        throw Error(
-            ErrorCode::timeout,
-            fmt::format("rank {} waited {} ms for all ranks to call all-reduce number {} ({} elements of "
-                        "{}, {}).",
-                        rank_, timeout_.count(), mine.operation, mine.count, mine.type, mine.reduction));
+        throw Error(ErrorCode::timeout, fmt::format("rank {} waited {} ms for all ranks to {}.", rank_,
+                                                    timeout_.count(), words_of(mine)));
       std::this_thread::sleep_for(kPause);
     }
   }
@@ -221,7 +220,10 @@ OwnedComm split(NcclComm comm, int rank, Clock::time_point deadline) {
 
 int nccl_ranks(NcclComm comm) {
   int ranks = 0;
-  check(nccl().ncclCommCount(comm, &ranks), "asking a communicator for its ranks");
+  if (nccl().ncclCommCount(comm, &ranks) != kNcclSuccess)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} is not a communicator that NCCL knows; pass a live ncclComm_t.",
+                            static_cast<const void*>(comm)));
   return ranks;
 }
 
@@ -234,12 +236,10 @@ NcclUniqueId make_nccl_id() {
 
 std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, std::chrono::milliseconds timeout) {
   driver();
+  nccl_ranks(comm);
   int ordinal = 0, rank = 0;
-  if (nccl().ncclCommUserRank(comm, &rank) != kNcclSuccess ||
-      nccl().ncclCommCuDevice(comm, &ordinal) != kNcclSuccess)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} is not a communicator that NCCL knows; pass a live ncclComm_t.",
-                            static_cast<const void*>(comm)));
+  check(nccl().ncclCommUserRank(comm, &rank), "asking a communicator for its rank");
+  check(nccl().ncclCommCuDevice(comm, &ordinal), "asking a communicator for its device");
   auto device = std::make_shared<const Device>(ordinal);
   const OnDevice current(*device);
   OwnedComm own = split(comm, rank, Clock::now() + timeout);

@@ -22,7 +22,7 @@ NcclUniqueId make_nccl_id();
 std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int rank, int ranks, int device,
                                                      std::chrono::milliseconds timeout);
 
-/// The number of ranks of a communicator.
+/// The number of ranks of a communicator. Throws as above.
 int nccl_ranks(NcclComm comm);
 
 }  // namespace cerar::runtime

@@ -107,10 +107,6 @@ class PeerTransport final : public DeviceTransport {
     box.filled = false;
   }
 
-  void all_reduce(CuAddress, CuAddress, std::uint64_t, DataType, bool, CuStream) override {
-    throw Error(ErrorCode::internal, "peer copies have no all-reduce of their own.");
-  }
-
   std::optional<Error> failure() override {
     if (const auto reason = group_->failure()) return Error(ErrorCode::peer_failed, *reason);
     return std::nullopt;
