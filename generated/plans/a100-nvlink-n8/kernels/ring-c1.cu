@@ -251,8 +251,7 @@ CERAR_DEVICE float cerar_from_half(unsigned short half) {
   return Bf16 ? cerar_from_bf16(half) : cerar_from_f16(half);
 }
 
-#if CERAR_GPU
-/// Four elements in 16 bits, as few accesses move them: packs of 8 bytes.
+/// Four neighbouring elements in 16 bits, moved by one access.
 struct alignas(8) cerar_four_halves {
   unsigned short at[4];
 };
@@ -288,33 +287,22 @@ CERAR_DEVICE void cerar_narrow_all(const cerar_convert_arguments& a) {
     }
   }
 }
-#else
-template <bool Bf16, int>
-CERAR_DEVICE void cerar_widen_all(const cerar_convert_arguments& a) {
-  const auto* const from = static_cast<const unsigned short*>(a.from);
-  auto* const to = static_cast<float*>(a.to);
-  for (long long i = 0; i < a.elements; ++i) to[i] = cerar_from_half<Bf16>(from[i]);
-}
 
-template <bool Bf16, int>
-CERAR_DEVICE void cerar_narrow_all(const cerar_convert_arguments& a) {
-  const auto* const from = static_cast<const float*>(a.from);
-  auto* const to = static_cast<unsigned short*>(a.to);
-  for (long long i = 0; i < a.elements; ++i) to[i] = cerar_to_half<Bf16>(from[i]);
+/// Packs of 4 where the pointers allow and no element is left over. Hosts vectorise single elements.
+CERAR_DEVICE bool cerar_in_packs(const cerar_convert_arguments& a) {
+  return CERAR_GPU && a.vector_width == 4 && a.elements % 4 == 0;
 }
-#endif
 
 template <bool Bf16>
 CERAR_DEVICE void cerar_widen_type(const cerar_convert_arguments& a) {
-  // Packs of 4 where the pointers allow and no element is left over.
-  if (a.vector_width == 4 && a.elements % 4 == 0)
+  if (cerar_in_packs(a))
     cerar_widen_all<Bf16, 4>(a);
   else
     cerar_widen_all<Bf16, 1>(a);
 }
 template <bool Bf16>
 CERAR_DEVICE void cerar_narrow_type(const cerar_convert_arguments& a) {
-  if (a.vector_width == 4 && a.elements % 4 == 0)
+  if (cerar_in_packs(a))
     cerar_narrow_all<Bf16, 4>(a);
   else
     cerar_narrow_all<Bf16, 1>(a);
