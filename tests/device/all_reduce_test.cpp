@@ -9,9 +9,10 @@
 #include "runtime/bench/measure.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
-#include "tests/device/device_plans.h"
-#include "tests/device/device_ranks.h"
-#include "tests/device/device_test.h"
+#include "tests/device/support/device_plans.h"
+#include "tests/device/support/device_ranks.h"
+#include "tests/device/support/device_test.h"
+#include "tests/device/support/vectors.h"
 #include "tests/software_gpu/software_gpu.h"
 
 namespace cerar::test {
@@ -22,21 +23,6 @@ using runtime::Input;
 using runtime::Wire;
 
 constexpr Link kLinks[] = {Link::nccl, Link::nccl_id, Link::peers, Link::one_gpu};
-
-Vectors inputs(int ranks, std::size_t count, Input kind = Input::normal) {
-  Vectors vectors;
-  for (int rank = 0; rank < ranks; ++rank) vectors.push_back(runtime::make_input(kind, rank, count));
-  return vectors;
-}
-
-void expect_equal_to_exact_sums(const Vectors& vectors, const Vectors& results) {
-  for (const auto& result : results)
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      double sum = 0;
-      for (const auto& vector : vectors) sum += vector[i];
-      ASSERT_EQ(result[i], sum) << "element " << i;
-    }
-}
 
 class Device : public DeviceTest {
  protected:
@@ -59,7 +45,7 @@ TEST_F(Device, ExactCodesAreExactOnEveryLink) {
             SCOPED_TRACE(name_of(link) + ", N = " + std::to_string(workers) +
                          ", c = " + std::to_string(components));
             const Vectors vectors = inputs(workers, count, Input::integers);
-            expect_equal_to_exact_sums(vectors, all_reduce(ranks, vectors, in_place));
+            expect_exact_sums(vectors, all_reduce(ranks, vectors, in_place));
           }
       }
     }
@@ -173,12 +159,12 @@ TEST_F(Device, TheBaselineIsUsedWhereThePlanSaysSo) {
   const DeviceRanks ranks(Link::nccl, plan, 4);
   for (const std::size_t count : {999u, 1000u, 1001u}) {
     const Vectors vectors = inputs(4, count, Input::integers);
-    expect_equal_to_exact_sums(vectors, all_reduce(ranks, vectors, true));
+    expect_exact_sums(vectors, all_reduce(ranks, vectors, true));
     EXPECT_EQ(std::string(last_call(ranks).variant) == "plain", count <= 1000) << count;
   }
   const DeviceRanks without(Link::nccl, "", 4);
   const Vectors vectors = inputs(4, 5000, Input::integers);
-  expect_equal_to_exact_sums(vectors, all_reduce(without, vectors, false));
+  expect_exact_sums(vectors, all_reduce(without, vectors, false));
   EXPECT_STREQ(last_call(without).variant, "plain");
 }
 

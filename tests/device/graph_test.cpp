@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "runtime/bench/measure.h"
-#include "tests/device/device_plans.h"
-#include "tests/device/device_test.h"
-#include "tests/device/vectors.h"
+#include "tests/device/support/device_plans.h"
+#include "tests/device/support/device_test.h"
+#include "tests/device/support/vectors.h"
 
 namespace cerar::test {
 namespace {
@@ -73,6 +73,16 @@ struct Buffers {
   cerarDataType_t type;
   DeviceVector send, receive;
 };
+
+// A call that is refused with a sentence of these words.
+void expect_refused(const Buffers& b, const DeviceVector& from, const DeviceVector& to,
+                    cerarResult_t expected, const std::vector<std::string>& words) {
+  EXPECT_EQ(
+      cerarAllReduce(from.data(), to.data(), b.count, b.type, cerarSum, b.ranks.comm(b.rank), b.stream()),
+      expected);
+  const std::string sentence = cerarGetLastError();
+  for (const auto& word : words) EXPECT_NE(sentence.find(word), std::string::npos) << sentence;
+}
 
 void prepare(const DeviceRanks& ranks, int rank, std::size_t count, cerarDataType_t type = cerarFloat32) {
   require_success(cerarCommPrepare(ranks.comm(rank), count, type, cerarSum));
@@ -201,12 +211,8 @@ TEST_F(Graphs, WithoutPreparationACaptureIsToldToPrepareAndStaysUsable) {
     const auto r = static_cast<std::size_t>(rank);
     const Buffers buffers(ranks, rank, 3000, cerarFloat32);
     const auto refused = [&] {
-      EXPECT_EQ(cerarAllReduce(buffers.send.data(), buffers.receive.data(), 3000, cerarFloat32, cerarSum,
-                               ranks.comm(rank), buffers.stream()),
-                cerarInvalidArgument);
-      const std::string sentence = cerarGetLastError();
-      EXPECT_NE(sentence.find("3000 elements of f32"), std::string::npos) << sentence;
-      EXPECT_NE(sentence.find("cerarCommPrepare"), std::string::npos) << sentence;
+      expect_refused(buffers, buffers.send, buffers.receive, cerarInvalidArgument,
+                     {"3000 elements of f32", "cerarCommPrepare"});
     };
     const Graph empty(buffers.stream(), refused);
     prepare(ranks, rank, 3000);
@@ -228,12 +234,7 @@ TEST_F(Graphs, VectorsThatNeedMoreRoomThanPreparedAreToldSo) {
     const DeviceVector unaligned(kCount * sizeof(float), 4);
     prepare(ranks, rank, kCount);
     const Graph empty(aligned.stream(), [&] {
-      EXPECT_EQ(cerarAllReduce(unaligned.data(), unaligned.data(), kCount, cerarFloat32, cerarSum,
-                               ranks.comm(rank), aligned.stream()),
-                cerarInvalidArgument);
-      const std::string sentence = cerarGetLastError();
-      EXPECT_NE(sentence.find("16 bytes"), std::string::npos) << sentence;
-      EXPECT_NE(sentence.find("before the capture"), std::string::npos) << sentence;
+      expect_refused(aligned, unaligned, unaligned, cerarInvalidArgument, {"16 bytes", "before the capture"});
     });
     aligned.call(unaligned, unaligned);  // as the sentence says
     const Graph graph(aligned.stream(), [&] { aligned.call(unaligned, unaligned); });
@@ -262,12 +263,8 @@ TEST_F(Graphs, PeerCopiesRefuseCaptures) {
       const Buffers buffers(ranks, rank, 3000, cerarFloat32);
       prepare(ranks, rank, 3000);
       const Graph empty(buffers.stream(), [&] {
-        EXPECT_EQ(cerarAllReduce(buffers.send.data(), buffers.receive.data(), 3000, cerarFloat32, cerarSum,
-                                 ranks.comm(rank), buffers.stream()),
-                  cerarUnsupported);
-        const std::string sentence = cerarGetLastError();
-        EXPECT_NE(sentence.find("captured"), std::string::npos) << sentence;
-        EXPECT_NE(sentence.find("outside the capture"), std::string::npos) << sentence;
+        expect_refused(buffers, buffers.send, buffers.receive, cerarUnsupported,
+                       {"captured", "outside the capture"});
       });
       found[r] = buffers.result_of(given[r], [&] { out_of_place(buffers); });
     });
@@ -282,12 +279,8 @@ TEST_F(Graphs, SpoiltCapturesAreReported) {
     prepare(ranks, rank, 3000);
     require_driver(cuStreamBeginCapture_v2(buffers.stream(), kCuCaptureThreadLocal), "cuStreamBeginCapture");
     EXPECT_NE(cuStreamSynchronize(buffers.stream()), kCuSuccess);
-    EXPECT_EQ(cerarAllReduce(buffers.send.data(), buffers.receive.data(), 3000, cerarFloat32, cerarSum,
-                             ranks.comm(rank), buffers.stream()),
-              cerarInvalidArgument);
-    const std::string sentence = cerarGetLastError();
-    EXPECT_NE(sentence.find("capture of the stream has failed"), std::string::npos) << sentence;
-    EXPECT_NE(sentence.find("end it"), std::string::npos) << sentence;
+    expect_refused(buffers, buffers.send, buffers.receive, cerarInvalidArgument,
+                   {"capture of the stream has failed", "end it"});
     CuGraph graph = nullptr;
     EXPECT_EQ(cuStreamEndCapture(buffers.stream(), &graph), kCuCaptureInvalidated);
     out_of_place(buffers);

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "runtime/bench/measure.h"
-#include "tests/device/device_plans.h"
-#include "tests/device/device_test.h"
-#include "tests/device/vectors.h"
+#include "tests/device/support/device_plans.h"
+#include "tests/device/support/device_test.h"
+#include "tests/device/support/vectors.h"
 
 namespace cerar::test {
 namespace {

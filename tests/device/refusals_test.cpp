@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "runtime/base/temporary_directory.h"
-#include "tests/device/device_plans.h"
-#include "tests/device/device_test.h"
-#include "tests/device/vectors.h"
+#include "tests/device/support/device_plans.h"
+#include "tests/device/support/device_test.h"
+#include "tests/device/support/vectors.h"
 #include "tests/software_gpu/software_nccl.h"
 #include "tests/support/command.h"
 
@@ -103,12 +103,10 @@ TEST_F(Refusals, NoDriver) {
 }
 
 TEST_F(Refusals, NcclIsMissing) {
-  // NCCL may be installed; a file of its name that is no library stands for its absence.
+  // It may be installed; a file of its name that is no library comes first, and stands for its absence.
   const TemporaryDirectory directory;
   std::filesystem::copy(std::string(CERAR_STAND_INS) + "/libcuda.so.1", directory.path() / "libcuda.so.1");
-  std::filesystem::create_symlink("/nonexistent", directory.path() / "libnccl.so.2");
-  if (installed("libnccl.so.2")) std::filesystem::remove(directory.path() / "libnccl.so.2");
-  if (installed("libnccl.so.2")) std::ofstream(directory.path() / "libnccl.so.2") << "not a library";
+  std::ofstream(directory.path() / "libnccl.so.2") << "not a library";
   expect_alone(alone(directory.path().string(), {}, "0", "-"), cerarUnsupported,
                {"libnccl.so.2 cannot be opened", "install NCCL 2.18 or newer"});
 }
@@ -200,6 +198,23 @@ TEST_F(Refusals, PointersAndStreamsOfOthersAreRefusedAndNothingIsHarmed) {
   ranks.run([&](int rank) {
     if (rank == 1) cuMemFree_v2(elsewhere);
   });
+}
+
+TEST_F(Refusals, ACommunicatorThatWasAborted) {
+  CuContext context = nullptr;
+  require_driver(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
+  require_driver(cuCtxPushCurrent_v2(context), "cuCtxPushCurrent");
+  NcclUniqueId id{};
+  NcclComm nccl = nullptr;
+  ASSERT_EQ(ncclGetUniqueId(&id), kNcclSuccess);
+  ASSERT_EQ(ncclCommInitRank(&nccl, 1, id, 0), kNcclSuccess);
+  ASSERT_EQ(ncclCommAbort(nccl), kNcclSuccess);
+  cerarComm_t comm = nullptr;
+  expect_refused(cerarCommInitNccl(&comm, nccl, nullptr, kTimeoutMs), cerarInvalidArgument,
+                 {"is not a communicator that NCCL knows", "pass a live ncclComm_t"});
+  EXPECT_EQ(comm, nullptr);
+  require_driver(cuCtxPopCurrent_v2(&context), "cuCtxPopCurrent");
+  require_driver(cuDevicePrimaryCtxRelease_v2(0), "cuDevicePrimaryCtxRelease");
 }
 
 TEST_F(Refusals, PlansThatDiffer) {

@@ -7,6 +7,7 @@
 #include "runtime/bench/measure.h"
 #include "runtime/executor/host/elements.h"
 #include "runtime/plan/plan_file.h"
+#include "tests/multirank/vectors.h"
 #include "tests/support/plans.h"
 
 namespace cerar::test {
@@ -16,7 +17,6 @@ using runtime::Construction;
 using runtime::Input;
 using runtime::LocalRanks;
 using runtime::make_input;
-using Vectors = std::vector<std::vector<float>>;  // [rank]
 
 struct Case {
   int workers, terms;
@@ -41,19 +41,6 @@ double claimed(const LocalRanks& ranks) {
   runtime::require_success(cerarCommLastCall(ranks.comm(0), &info));
   EXPECT_LT(info.claimed_noise, info.claimed_error);
   return info.claimed_error;
-}
-
-Vectors all_reduce(const LocalRanks& ranks, const Vectors& inputs, bool in_place) {
-  Vectors outputs = inputs;
-  if (!in_place)
-    for (auto& output : outputs) output.assign(output.size(), std::numeric_limits<float>::quiet_NaN());
-  ranks.run([&](int rank) {
-    auto& output = outputs[static_cast<std::size_t>(rank)];
-    const float* input = in_place ? output.data() : inputs[static_cast<std::size_t>(rank)].data();
-    runtime::require_success(cerarAllReduce(input, output.data(), output.size(), cerarFloat32, cerarSum,
-                                            ranks.comm(rank), nullptr));
-  });
-  return outputs;
 }
 
 TEST_P(OwnExact, TheClaimIsNearTheLeastErrorOfSuchDecoding) {

@@ -1,5 +1,7 @@
 // Properties of results that hold whatever the code: counts, alignment, repeatability, scales, non-finite
 // values, storage.
+#include "tests/multirank/vectors.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -19,7 +21,6 @@ using runtime::Construction;
 using runtime::Input;
 using runtime::LocalRanks;
 using runtime::make_input;
-using Vectors = std::vector<std::vector<float>>;  // [rank]
 
 struct Case {
   const char* name;
@@ -41,19 +42,6 @@ class Vector : public testing::TestWithParam<Case> {
     return vectors;
   }
 };
-
-Vectors all_reduce(const LocalRanks& ranks, const Vectors& inputs, bool in_place = true) {
-  Vectors outputs = inputs;
-  if (!in_place)
-    for (auto& output : outputs) output.assign(output.size(), std::numeric_limits<float>::quiet_NaN());
-  ranks.run([&](int rank) {
-    auto& output = outputs[static_cast<std::size_t>(rank)];
-    const float* input = in_place ? output.data() : inputs[static_cast<std::size_t>(rank)].data();
-    runtime::require_success(cerarAllReduce(input, output.data(), output.size(), cerarFloat32, cerarSum,
-                                            ranks.comm(rank), nullptr));
-  });
-  return outputs;
-}
 
 bool bit_equal(const Vectors& a, const Vectors& b) {
   for (std::size_t rank = 0; rank < a.size(); ++rank)

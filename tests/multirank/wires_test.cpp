@@ -10,6 +10,7 @@
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/wire.h"
+#include "tests/multirank/vectors.h"
 #include "tests/support/plans.h"
 #include "tuner/code/wire_noise.h"
 
@@ -20,19 +21,9 @@ using runtime::Construction;
 using runtime::Input;
 using runtime::LocalRanks;
 using runtime::Wire;
-using Vectors = std::vector<std::vector<float>>;  // [rank]
 
 constexpr Wire kNarrow[] = {Wire::bf16, Wire::f16, Wire::fx16, Wire::fx12, Wire::fx8};
 constexpr Wire kBlocks[] = {Wire::fx16, Wire::fx12, Wire::fx8};
-
-Vectors all_reduce(const LocalRanks& ranks, Vectors vectors, cerarRedOp_t op = cerarSum) {
-  ranks.run([&](int rank) {
-    auto& vector = vectors[static_cast<std::size_t>(rank)];
-    runtime::require_success(cerarAllReduce(vector.data(), vector.data(), vector.size(), cerarFloat32, op,
-                                            ranks.comm(rank), nullptr));
-  });
-  return vectors;
-}
 
 std::vector<double> sum_of(const Vectors& vectors) {
   std::vector<double> sum(vectors[0].size());
@@ -197,7 +188,7 @@ TEST(Wires, AllRanksOfARingEndBitIdentical) {
     Vectors inputs;
     for (int rank = 0; rank < 5; ++rank) inputs.push_back(runtime::make_input(Input::normal, rank, 5003));
     for (const cerarRedOp_t op : {cerarSum, cerarAverage}) {
-      const Vectors results = all_reduce(ranks, inputs, op);
+      const Vectors results = all_reduce(ranks, inputs, true, op);
       for (const auto& result : results) EXPECT_EQ(result, results[0]) << runtime::name_of(wire);
     }
   }

@@ -1,4 +1,4 @@
-#include "tests/device/device_plans.h"
+#include "tests/device/support/device_plans.h"
 
 #include <fmt/format.h>
 
@@ -12,17 +12,13 @@
 
 namespace cerar::test {
 
-const std::filesystem::path& device_scratch() {
-  static const TemporaryDirectory directory;
-  return directory.path();
-}
-
 std::string device_plan(runtime::Construction construction, int workers, int components, int lanes,
                         runtime::Wire wire, std::uint64_t baseline_bytes) {
+  static const TemporaryDirectory scratch;  // removed when the process exits
   static std::set<std::string> made;
   const std::string name = fmt::format("{}-n{}-c{}-l{}-{}-b{}", runtime::name_of(construction), workers,
                                        components, lanes, runtime::name_of(wire), baseline_bytes);
-  const std::string directory = (device_scratch() / name).string();
+  const std::string directory = (scratch.path() / name).string();
   if (made.insert(name).second) {
     const auto done = run_command({CERAR_MAKE_PLAN, directory, std::string(runtime::name_of(construction)),
                                    std::to_string(workers), std::to_string(components), std::to_string(lanes),

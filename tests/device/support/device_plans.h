@@ -1,15 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 #include "runtime/plan/plan.h"
 
 namespace cerar::test {
-
-/// A directory of this test process, removed when it exits.
-const std::filesystem::path& device_scratch();
 
 /// The directory of a plan with one variant, with host kernels and with cubins for sm_80, known to the
 /// stand-in for the driver; made on first use. Up to `baseline_bytes` bytes the plan finds the baseline

@@ -1,4 +1,4 @@
-#include "tests/device/device_ranks.h"
+#include "tests/device/support/device_ranks.h"
 
 #include <cmath>
 #include <cstdlib>

@@ -1,8 +1,8 @@
-#include "tests/device/device_test.h"
+#include "tests/device/support/device_test.h"
 
 #include <cstdlib>
 
-#include "tests/device/device_ranks.h"
+#include "tests/device/support/device_ranks.h"
 #include "tests/software_gpu/software_nccl.h"
 
 namespace cerar::test {

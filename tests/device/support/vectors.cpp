@@ -1,4 +1,4 @@
-#include "tests/device/vectors.h"
+#include "tests/device/support/vectors.h"
 
 #include <gtest/gtest.h>
 

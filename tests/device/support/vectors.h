@@ -6,7 +6,7 @@
 
 #include "runtime/api/cerar.h"
 #include "runtime/bench/measure.h"
-#include "tests/device/device_ranks.h"
+#include "tests/device/support/device_ranks.h"
 
 namespace cerar::test {
 

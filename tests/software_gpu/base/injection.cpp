@@ -1,4 +1,4 @@
-#include "tests/software_gpu/driver/injection.h"
+#include "tests/software_gpu/base/injection.h"
 
 #include <array>
 #include <atomic>

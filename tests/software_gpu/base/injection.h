@@ -4,7 +4,7 @@
 #include <mutex>
 #include <string>
 
-#include "tests/software_gpu/driver/codes.h"
+#include "tests/software_gpu/base/codes.h"
 #include "tests/software_gpu/software_gpu.h"
 
 namespace software_gpu {

@@ -1,4 +1,4 @@
-#include "tests/software_gpu/driver/settings.h"
+#include "tests/software_gpu/base/settings.h"
 
 #include <algorithm>
 #include <atomic>

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "tests/software_gpu/driver/event.h"
-#include "tests/software_gpu/driver/injection.h"
-#include "tests/software_gpu/driver/memory.h"
-#include "tests/software_gpu/driver/module.h"
-#include "tests/software_gpu/driver/settings.h"
+#include "tests/software_gpu/base/injection.h"
+#include "tests/software_gpu/base/settings.h"
 #include "tests/software_gpu/driver_api/graphs.h"
+#include "tests/software_gpu/memory/memory.h"
+#include "tests/software_gpu/memory/module.h"
 #include "tests/software_gpu/software_gpu.h"
+#include "tests/software_gpu/work/event.h"
 
 using namespace software_gpu;
 

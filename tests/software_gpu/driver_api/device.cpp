@@ -3,9 +3,9 @@
 #include <string>
 
 #include "tests/software_gpu/application.h"
-#include "tests/software_gpu/driver/capture.h"
-#include "tests/software_gpu/driver/injection.h"
-#include "tests/software_gpu/driver/settings.h"
+#include "tests/software_gpu/base/injection.h"
+#include "tests/software_gpu/base/settings.h"
+#include "tests/software_gpu/work/capture.h"
 
 // Devices and contexts.
 using namespace software_gpu;

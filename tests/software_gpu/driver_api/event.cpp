@@ -1,7 +1,7 @@
-#include "tests/software_gpu/driver/event.h"
+#include "tests/software_gpu/work/event.h"
 
 #include "tests/software_gpu/application.h"
-#include "tests/software_gpu/driver/injection.h"
+#include "tests/software_gpu/base/injection.h"
 
 // Events.
 using namespace software_gpu;

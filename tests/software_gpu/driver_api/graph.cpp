@@ -1,7 +1,7 @@
-#include "tests/software_gpu/driver/graph.h"
+#include "tests/software_gpu/work/graph.h"
 
 #include "tests/software_gpu/application.h"
-#include "tests/software_gpu/driver/injection.h"
+#include "tests/software_gpu/base/injection.h"
 #include "tests/software_gpu/driver_api/graphs.h"
 
 // Capture and graphs.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tests/software_gpu/application.h"
-#include "tests/software_gpu/driver/graph.h"
+#include "tests/software_gpu/work/graph.h"
 
 namespace software_gpu {
 

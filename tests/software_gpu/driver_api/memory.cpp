@@ -1,12 +1,12 @@
-#include "tests/software_gpu/driver/memory.h"
+#include "tests/software_gpu/memory/memory.h"
 
 #include <cstdio>
 #include <cstring>
 #include <string>
 
 #include "tests/software_gpu/application.h"
-#include "tests/software_gpu/driver/capture.h"
-#include "tests/software_gpu/driver/injection.h"
+#include "tests/software_gpu/base/injection.h"
+#include "tests/software_gpu/work/capture.h"
 
 // Memory and copies.
 using namespace software_gpu;

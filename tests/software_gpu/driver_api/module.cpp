@@ -1,10 +1,10 @@
-#include "tests/software_gpu/driver/module.h"
+#include "tests/software_gpu/memory/module.h"
 
 #include <algorithm>
 
 #include "tests/software_gpu/application.h"
-#include "tests/software_gpu/driver/capture.h"
-#include "tests/software_gpu/driver/injection.h"
+#include "tests/software_gpu/base/injection.h"
+#include "tests/software_gpu/work/capture.h"
 
 // Modules and kernels.
 using namespace software_gpu;

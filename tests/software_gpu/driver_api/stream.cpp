@@ -1,9 +1,9 @@
-#include "tests/software_gpu/driver/stream.h"
+#include "tests/software_gpu/work/stream.h"
 
 #include "tests/software_gpu/application.h"
-#include "tests/software_gpu/driver/capture.h"
-#include "tests/software_gpu/driver/event.h"
-#include "tests/software_gpu/driver/injection.h"
+#include "tests/software_gpu/base/injection.h"
+#include "tests/software_gpu/work/capture.h"
+#include "tests/software_gpu/work/event.h"
 
 // Streams.
 using namespace software_gpu;

@@ -1,13 +1,13 @@
-#include "tests/software_gpu/driver/context.h"
+#include "tests/software_gpu/memory/context.h"
 
 #include <array>
 #include <atomic>
 #include <vector>
 
-#include "tests/software_gpu/driver/memory.h"
-#include "tests/software_gpu/driver/module.h"
-#include "tests/software_gpu/driver/settings.h"
-#include "tests/software_gpu/driver/stream.h"
+#include "tests/software_gpu/base/settings.h"
+#include "tests/software_gpu/memory/memory.h"
+#include "tests/software_gpu/memory/module.h"
+#include "tests/software_gpu/work/stream.h"
 
 namespace software_gpu {
 namespace {

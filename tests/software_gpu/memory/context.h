@@ -4,10 +4,10 @@
 #include <atomic>
 #include <vector>
 
-#include "tests/software_gpu/driver/codes.h"
-#include "tests/software_gpu/driver/completion.h"
-#include "tests/software_gpu/driver/handles.h"
-#include "tests/software_gpu/driver/settings.h"
+#include "tests/software_gpu/base/codes.h"
+#include "tests/software_gpu/base/handles.h"
+#include "tests/software_gpu/base/settings.h"
+#include "tests/software_gpu/work/completion.h"
 
 namespace software_gpu {
 

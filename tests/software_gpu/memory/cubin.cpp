@@ -1,4 +1,4 @@
-#include "tests/software_gpu/driver/cubin.h"
+#include "tests/software_gpu/memory/cubin.h"
 
 #include <elf.h>
 

@@ -1,11 +1,11 @@
-#include "tests/software_gpu/driver/kernel.h"
+#include "tests/software_gpu/memory/kernel.h"
 
 #include <cstdio>
 #include <cstring>
 
 #include "templates/visit_arguments.h"
-#include "tests/software_gpu/driver/injection.h"
-#include "tests/software_gpu/driver/memory.h"
+#include "tests/software_gpu/base/injection.h"
+#include "tests/software_gpu/memory/memory.h"
 
 namespace software_gpu {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/software_gpu/driver/context.h"
+#include "tests/software_gpu/memory/context.h"
 
 namespace software_gpu {
 

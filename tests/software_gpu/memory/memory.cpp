@@ -1,4 +1,4 @@
-#include "tests/software_gpu/driver/memory.h"
+#include "tests/software_gpu/memory/memory.h"
 
 #include <sys/mman.h>
 
@@ -11,8 +11,8 @@
 #include <map>
 #include <mutex>
 
-#include "tests/software_gpu/driver/injection.h"
-#include "tests/software_gpu/driver/settings.h"
+#include "tests/software_gpu/base/injection.h"
+#include "tests/software_gpu/base/settings.h"
 
 namespace software_gpu::memory {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "tests/software_gpu/driver/codes.h"
+#include "tests/software_gpu/base/codes.h"
 
 /// Memory of the software devices. Every device has a range of addresses of its own, reserved before anything
 /// is allocated, so that no host pointer lies in it. An allocation is filled with quiet NaNs when it is made

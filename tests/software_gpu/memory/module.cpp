@@ -1,4 +1,4 @@
-#include "tests/software_gpu/driver/module.h"
+#include "tests/software_gpu/memory/module.h"
 
 #include <dlfcn.h>
 
@@ -9,7 +9,7 @@
 #include <iterator>
 #include <vector>
 
-#include "tests/software_gpu/driver/settings.h"
+#include "tests/software_gpu/base/settings.h"
 
 namespace software_gpu {
 namespace {

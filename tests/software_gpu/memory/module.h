@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tests/software_gpu/driver/cubin.h"
-#include "tests/software_gpu/driver/kernel.h"
+#include "tests/software_gpu/memory/cubin.h"
+#include "tests/software_gpu/memory/kernel.h"
 
 namespace software_gpu {
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <map>
 
-#include "tests/software_gpu/driver/stream.h"
 #include "tests/software_gpu/software_nccl.h"
+#include "tests/software_gpu/work/stream.h"
 
 namespace software_nccl {
 

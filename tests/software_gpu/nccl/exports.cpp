@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "tests/software_gpu/application.h"
-#include "tests/software_gpu/driver/injection.h"
-#include "tests/software_gpu/driver/settings.h"
+#include "tests/software_gpu/base/injection.h"
+#include "tests/software_gpu/base/settings.h"
 #include "tests/software_gpu/nccl/group.h"
 
 // The exported functions of libnccl.so.2.

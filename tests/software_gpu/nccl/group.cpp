@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tests/software_gpu/driver/event.h"
+#include "tests/software_gpu/work/event.h"
 
 namespace software_nccl {
 namespace {

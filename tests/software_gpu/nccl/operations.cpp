@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "tests/software_gpu/driver/memory.h"
+#include "tests/software_gpu/memory/memory.h"
 #include "tests/software_gpu/nccl/communicator.h"
 
 namespace software_nccl {

@@ -1,4 +1,4 @@
-#include "tests/software_gpu/driver/capture.h"
+#include "tests/software_gpu/work/capture.h"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 #include <map>
 #include <thread>
 
-#include "tests/software_gpu/driver/stream.h"
+#include "tests/software_gpu/work/stream.h"
 
 namespace software_gpu {
 

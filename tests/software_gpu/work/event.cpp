@@ -1,4 +1,4 @@
-#include "tests/software_gpu/driver/event.h"
+#include "tests/software_gpu/work/event.h"
 
 namespace software_gpu {
 

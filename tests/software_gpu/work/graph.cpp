@@ -1,6 +1,6 @@
-#include "tests/software_gpu/driver/graph.h"
+#include "tests/software_gpu/work/graph.h"
 
-#include "tests/software_gpu/driver/settings.h"
+#include "tests/software_gpu/base/settings.h"
 
 namespace software_gpu {
 

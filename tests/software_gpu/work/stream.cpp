@@ -1,9 +1,9 @@
-#include "tests/software_gpu/driver/stream.h"
+#include "tests/software_gpu/work/stream.h"
 
 #include <thread>
 
-#include "tests/software_gpu/driver/capture.h"
-#include "tests/software_gpu/driver/settings.h"
+#include "tests/software_gpu/base/settings.h"
+#include "tests/software_gpu/work/capture.h"
 
 namespace software_gpu {
 namespace {

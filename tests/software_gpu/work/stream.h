@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "tests/software_gpu/driver/completion.h"
-#include "tests/software_gpu/driver/context.h"
+#include "tests/software_gpu/memory/context.h"
+#include "tests/software_gpu/work/completion.h"
 
 namespace software_gpu {
 
