@@ -6,7 +6,7 @@
 #include <limits>
 #include <thread>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/device/support/device_plans.h"

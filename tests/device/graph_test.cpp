@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 #include "tests/device/support/device_plans.h"
 #include "tests/device/support/device_test.h"
 #include "tests/device/support/vectors.h"
@@ -45,8 +45,8 @@ struct Buffers {
         rank(of),
         count(elements),
         type(as),
-        send(count * bytes_of(type)),
-        receive(count * bytes_of(type)) {}
+        send(count * runtime::element_bytes(type)),
+        receive(count * runtime::element_bytes(type)) {}
 
   CuStream stream() const { return ranks.stream(rank); }
 
@@ -57,14 +57,15 @@ struct Buffers {
 
   // Fills both, the result with what would be noticed, does it, and fetches the result.
   std::vector<float> result_of(const std::vector<float>& input, const std::function<void()>& what) const {
-    const auto bytes = packed(type, input);
-    const auto poison = packed(type, std::vector<float>(count, std::numeric_limits<float>::quiet_NaN()));
+    const auto bytes = runtime::packed(type, input);
+    const auto poison =
+        runtime::packed(type, std::vector<float>(count, std::numeric_limits<float>::quiet_NaN()));
     send.upload(bytes.data(), stream());
     receive.upload(poison.data(), stream());
     what();
     std::vector<std::byte> result(bytes.size());
     receive.download(result.data(), stream());
-    return unpacked(type, result);
+    return runtime::unpacked(type, result);
   }
 
   const DeviceRanks& ranks;

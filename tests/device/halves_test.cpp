@@ -2,7 +2,7 @@
 #include <cmath>
 #include <string>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 #include "tests/device/support/device_plans.h"
 #include "tests/device/support/device_test.h"
 #include "tests/device/support/vectors.h"
@@ -18,8 +18,8 @@ Vectors reduced(const DeviceRanks& ranks, Vectors& vectors, cerarDataType_t type
   Vectors results(vectors.size());
   ranks.run([&](int rank) {
     const auto r = static_cast<std::size_t>(rank);
-    const auto bytes = packed(type, vectors[r]);
-    vectors[r] = unpacked(type, bytes);
+    const auto bytes = runtime::packed(type, vectors[r]);
+    vectors[r] = runtime::unpacked(type, bytes);
     const std::vector<std::byte> poison(bytes.size(), std::byte{0xff});
     const DeviceVector send(bytes.size(), skip), other(bytes.size(), skip);
     const DeviceVector& receive = in_place ? send : other;
@@ -30,7 +30,7 @@ Vectors reduced(const DeviceRanks& ranks, Vectors& vectors, cerarDataType_t type
         cerarAllReduce(send.data(), receive.data(), vectors[r].size(), type, op, ranks.comm(rank), stream));
     std::vector<std::byte> result(bytes.size());
     receive.download(result.data(), stream);
-    results[r] = unpacked(type, result);
+    results[r] = runtime::unpacked(type, result);
   });
   return results;
 }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 #include "tests/device/support/device_plans.h"
 #include "tests/device/support/device_test.h"
 #include "tests/device/support/vectors.h"

@@ -1,7 +1,7 @@
 // Real vectors between processes, compared with sums in double.
 #include <gmock/gmock.h>
 
-#include "runtime/bench/job_rank.h"
+#include "runtime/measure/job_rank.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/multiprocess/job.h"
 #include "tests/multiprocess/job_plans.h"
@@ -22,9 +22,10 @@ TEST_P(JobClaims, EveryRankStaysWithinThePlansClaim) {
   const std::string plan = job_plan(construction, workers, components, wire), store = fresh_store();
   const auto claim = runtime::load_plan(plan).variants[0].claim;
   expect_all(workers, [&, workers = workers](int rank) -> std::string {
-    const runtime::JobRank job(rank, workers, plan, [&](cerarComm_t* comm, cerarPlan_t loaded) {
-      return cerarCommInitGloo(comm, rank, workers, loaded, store.c_str(), nullptr, 60000);
-    });
+    const runtime::JobRank job(
+        rank, workers, runtime::make_job_comms(plan, [&](cerarComm_t* comm, cerarPlan_t loaded) {
+          return cerarCommInitGloo(comm, rank, workers, loaded, store.c_str(), nullptr, 60000);
+        }));
     for (const std::size_t count : {100003u, 4097u, 1u})
       for (const bool in_place : {false, true}) {
         runtime::MeasureOptions options{.count = count, .in_place = in_place};

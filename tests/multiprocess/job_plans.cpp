@@ -6,7 +6,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/temporary_directory.h"
-#include "runtime/bench/rank_threads.h"
+#include "runtime/measure/rank_threads.h"
 #include "tests/support/command.h"
 
 namespace cerar::test {

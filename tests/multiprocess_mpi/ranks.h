@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/api/cerar_mpi.h"
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 
 namespace cerar::test {
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/support/plans.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/bench/measure.h"
-#include "runtime/executor/host/elements.h"
+#include "runtime/measure/measure.h"
+#include "runtime/plan/elements.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/multirank/vectors.h"
 #include "tests/support/plans.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "runtime/bench/rank_threads.h"
+#include "runtime/measure/rank_threads.h"
 
 namespace cerar::test {
 

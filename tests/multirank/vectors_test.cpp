@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/support/plans.h"
 

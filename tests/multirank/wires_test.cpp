@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/wire.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 
 namespace cerar::tuner {
 namespace {

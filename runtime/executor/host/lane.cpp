@@ -1,6 +1,6 @@
 #include "runtime/executor/host/lane.h"
 
-#include "runtime/executor/host/elements.h"
+#include "runtime/plan/elements.h"
 #include "runtime/plan/wire.h"
 
 namespace cerar::runtime {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/executor/host/elements.h"
+#include "runtime/plan/elements.h"
 
 namespace cerar::runtime {
 

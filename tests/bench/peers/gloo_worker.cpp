@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "runtime/api/cerar.h"
-#include "runtime/bench/rank_threads.h"
+#include "runtime/measure/rank_threads.h"
 #include "tests/bench/peers/serve.h"
 
 // bench_peers_gloo: one rank of the contestants that talk over Gloo: its own all-reduces, and CERAR's exact

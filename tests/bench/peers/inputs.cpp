@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/base/error.h"
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 
 namespace cerar::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "runtime/bench/rank_threads.h"
+#include "runtime/measure/rank_threads.h"
 #include "tests/software_gpu/software_nccl.h"
 
 namespace cerar::test {

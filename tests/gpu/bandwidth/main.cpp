@@ -11,9 +11,9 @@
 #include <limits>
 #include <set>
 
-#include "runtime/bench/measure.h"
 #include "runtime/executor/cuda/device_kernels.h"
 #include "runtime/executor/piece_memory.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/wire.h"

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "runtime/bench/measure.h"
-#include "runtime/executor/host/elements.h"
+#include "runtime/measure/measure.h"
+#include "runtime/plan/elements.h"
 #include "runtime/plan/names.h"
 
 namespace cerar::test {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/wire.h"
 
 namespace cerar::test {

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "runtime/api/cerar.h"
-#include "runtime/bench/measure.h"
+#include "runtime/measure/element_type.h"
+#include "runtime/measure/measure.h"
 
 namespace cerar::test {
 
@@ -27,15 +28,6 @@ class RankInputs {
   std::vector<std::vector<std::byte>> bytes_;  // [rank]
   std::vector<double> sums_;
 };
-
-std::size_t element_bytes(cerarDataType_t type);
-std::string name_of(cerarDataType_t type);
-
-/// Elements of a result as f32.
-std::vector<float> widened(const std::vector<std::byte>& bytes, cerarDataType_t type);
-
-/// Relative rms and the greatest relative error of rounding to a type once; 0 for f32, which claims cover.
-double half_ulp(cerarDataType_t type);
 
 /// Whole numbers where every variant of the plan promises exact sums, else normal ones.
 runtime::Input input_for(const std::string& plan_directory);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <span>
 
-#include "runtime/bench/error_sums.h"
+#include "runtime/measure/error_sums.h"
 #include "tests/gpu/ranks/rank.h"
 
 namespace cerar::test {
@@ -15,13 +15,13 @@ constexpr double kExactClaim = 1e-6;      // what claims of sums in f32 stay bel
 }  // namespace
 
 std::string name_of(const CallCase& call, cerarDataType_t type) {
-  return fmt::format("{} elements of {}, {}, {}", call.count, name_of(type),
+  return fmt::format("{} elements of {}, {}, {}", call.count, runtime::name_of(type),
                      call.in_place ? "in place" : "out of place", call.op == cerarSum ? "sum" : "average");
 }
 
 std::optional<std::string> judge(const std::vector<std::byte>& bytes, const RankInputs& inputs,
                                  const CallCase& call, double factor, const cerarCallInfo_t& info) {
-  const auto result = widened(bytes, inputs.type());
+  const auto result = runtime::unpacked(inputs.type(), bytes);
   std::vector<double> exact(inputs.sums().begin(),
                             inputs.sums().begin() + static_cast<std::ptrdiff_t>(call.count));
   if (call.op == cerarAverage) factor /= inputs.ranks();
@@ -29,7 +29,7 @@ std::optional<std::string> judge(const std::vector<std::byte>& bytes, const Rank
   // Of all elements: the rms of a few says little, and messages are scaled for their neighbours as well.
   const double rms = std::abs(factor) * std::sqrt(runtime::sum_of_squares(inputs.sums()) /
                                                   static_cast<double>(inputs.sums().size()));
-  const double expected = std::hypot(info.claimed_error, half_ulp(inputs.type()));
+  const double expected = std::hypot(info.claimed_error, runtime::half_ulp(inputs.type()));
   const double limit = runtime::wrong_limit(rms * rms, 1, expected, inputs.ranks());
   const auto sums = runtime::compare(result, exact, limit);
   if (sums.wrong)

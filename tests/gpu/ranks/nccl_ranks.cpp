@@ -14,7 +14,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
-#include "runtime/bench/rank_threads.h"
+#include "runtime/measure/rank_threads.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/gpu/ranks/rank.h"
 #include "tests/gpu/support/driver_extras.h"

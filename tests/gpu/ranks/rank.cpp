@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "runtime/bench/rank_threads.h"
+#include "runtime/measure/rank_threads.h"
 #include "tests/gpu/support/driver_extras.h"
 
 namespace cerar::test {
@@ -67,7 +67,7 @@ Rank::~Rank() { cerarCommDestroy(comm_); }
 std::vector<std::byte> Rank::call(const RankInputs& inputs, const CallCase& call,
                                   std::vector<std::string>& problems) const {
   const OnDevice current(*device_);
-  const std::size_t bytes = call.count * element_bytes(inputs.type());
+  const std::size_t bytes = call.count * runtime::element_bytes(inputs.type());
   const GuardedVector send(device_, bytes, stream());
   std::optional<GuardedVector> other;
   if (!call.in_place) other.emplace(device_, bytes, stream()).poison();
@@ -99,7 +99,7 @@ std::vector<std::byte> Rank::finish(const RankInputs& inputs, const CallCase& ca
 void Rank::replay(const RankInputs& inputs, const CallCase& call, std::vector<std::string>& problems) const {
   const OnDevice current(*device_);
   const GraphFunctions functions = graph_functions();
-  const std::size_t bytes = call.count * element_bytes(inputs.type());
+  const std::size_t bytes = call.count * runtime::element_bytes(inputs.type());
   const GuardedVector send(device_, bytes, stream()), receive(device_, bytes, stream());
   require_success(cerarCommPrepare(comm_, call.count, inputs.type(), call.op));
   CuGraph graph = nullptr;
@@ -112,9 +112,7 @@ void Rank::replay(const RankInputs& inputs, const CallCase& call, std::vector<st
   check(functions.instantiate(&made, graph, 0), "making a graph ready");
   for (const float factor : {1.0f, 2.0f}) {
     // Multiplied by a power of two, inputs and sums change without any rounding.
-    auto scaled = widened({static_cast<const std::byte*>(inputs.of(rank_)),
-                           static_cast<const std::byte*>(inputs.of(rank_)) + bytes},
-                          inputs.type());
+    auto scaled = runtime::unpacked(inputs.type(), {static_cast<const std::byte*>(inputs.of(rank_)), bytes});
     for (float& x : scaled) x *= factor;
     receive.poison();
     send.upload(scaled.data());

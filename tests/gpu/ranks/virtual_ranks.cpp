@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "runtime/bench/rank_threads.h"
+#include "runtime/measure/rank_threads.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/gpu/ranks/rank.h"
 #include "tests/gpu/support/driver_extras.h"
@@ -102,7 +102,7 @@ std::size_t run_plan(const std::string& directory, const Options& options, Repor
                                       {cerarFloat32, 64 * kMiB},
                                       {cerarBfloat16, 64 * kMiB}}) {
       // Few plans run this, and each of its inputs is large.
-      const std::size_t count = bytes / element_bytes(type) - (bytes == 16 * kMiB ? 3 : 0);
+      const std::size_t count = bytes / runtime::element_bytes(type) - (bytes == 16 * kMiB ? 3 : 0);
       ranks.call(RankInputs(kind, ranks.size(), count, type), {count, type != cerarFloat32, cerarSum});
       ++calls;
     }

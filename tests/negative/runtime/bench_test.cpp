@@ -35,6 +35,9 @@ const RefusedCase kCases[] = {
     {"UnknownOperation", {"--op", "max"}, {"--op is 'max'", "sum, average"}},
     {"UnknownInput", {"--input", "zeros"}, {"--input is 'zeros'", "normal, equal, integers"}},
     {"UnknownTransport", {"--transport", "pigeon"}, {"--transport is 'pigeon'", "local"}},
+    {"MpiWithoutMpi", {"--transport", "mpi"}, {"cerar-bench-mpi", "mpirun"}},
+    {"UnknownType", {"--dtype", "f64"}, {"--dtype is 'f64'", "f32, bf16, f16"}},
+    {"DevicesAsAWord", {"--devices", "all"}, {"--devices", "all"}},
     {"UnknownOption", {"--frobnicate"}, {"--frobnicate", "--help"}},
 };
 

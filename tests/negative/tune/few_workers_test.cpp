@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 #include "tests/negative/refusal.h"
 
 namespace cerar::test {

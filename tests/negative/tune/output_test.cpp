@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "runtime/bench/rank_threads.h"
+#include "runtime/measure/rank_threads.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"

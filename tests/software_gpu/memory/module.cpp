@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -36,22 +37,10 @@ std::shared_ptr<void> open(const fs::path& path) {
   return nullptr;
 }
 
-}  // namespace
-
-Handles<CuModule, Module>& modules() {
-  static auto& made = *new Handles<CuModule, Module>;
-  return made;
-}
-Handles<CuFunction, Function>& functions() {
-  static auto& made = *new Handles<CuFunction, Function>;
-  return made;
-}
-
-int use_plan(const char* directory) {
+int learn(const char* directory) {
   std::error_code error;
   int paired = 0;
   const fs::path kernels = fs::absolute(fs::path(directory) / "kernels", error);
-  const std::lock_guard hold(world());
   for (const auto& entry : fs::directory_iterator(kernels, error)) {
     if (entry.path().extension() != ".cubin") continue;
     // <variant>.<arch>.cubin
@@ -65,6 +54,22 @@ int use_plan(const char* directory) {
   return error ? -1 : paired;
 }
 
+}  // namespace
+
+Handles<CuModule, Module>& modules() {
+  static auto& made = *new Handles<CuModule, Module>;
+  return made;
+}
+Handles<CuFunction, Function>& functions() {
+  static auto& made = *new Handles<CuFunction, Function>;
+  return made;
+}
+
+int use_plan(const char* directory) {
+  const std::lock_guard hold(world());
+  return learn(directory);
+}
+
 void forget_plans() {
   const std::lock_guard hold(world());
   known().clear();
@@ -74,6 +79,8 @@ CuResult load_module(const std::shared_ptr<Context>& context, const void* image,
   auto module = std::make_shared<Module>();
   if (!read_cubin(image, &module->cubin)) return kCuInvalidImage;
   if (!runs(module->cubin.architecture, settings().architecture)) return kCuNoBinaryForGpu;
+  if (const char* directory = std::getenv("SOFTWARE_GPU_PLAN"); directory && known().empty())
+    learn(directory);
   for (const auto& [path, file] : known()) {
     if (file.bytes.size() < module->cubin.bytes || std::memcmp(file.bytes.data(), image, module->cubin.bytes))
       continue;
@@ -83,7 +90,8 @@ CuResult load_module(const std::shared_ptr<Context>& context, const void* image,
     *handle = modules().add(std::move(module));
     return kCuSuccess;
   }
-  std::fprintf(stderr, "software GPU: this cubin is of no plan that software_gpu_use was given\n");
+  std::fprintf(stderr,
+               "software GPU: this cubin is of no plan that software_gpu_use or SOFTWARE_GPU_PLAN named\n");
   return kCuInvalidImage;
 }
 

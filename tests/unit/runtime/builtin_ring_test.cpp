@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "runtime/bench/measure.h"
+#include "runtime/measure/measure.h"
 
 namespace cerar::runtime {
 namespace {

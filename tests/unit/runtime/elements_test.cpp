@@ -1,5 +1,5 @@
 // Conversions of vectors in 16 bits, against arithmetic in double.
-#include "runtime/executor/host/elements.h"
+#include "runtime/plan/elements.h"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/api/cerar.h"
+#include "runtime/measure/call_vectors.h"
 
 namespace cerar::runtime {
+
+/// Runs `body(rank)` on a thread per rank and waits for all; rethrows the error of the lowest rank that
+/// failed.
+void run_ranks(int ranks, const std::function<void(int rank)>& body);
 
 /// Communicators of one process, one per rank, made from a plan directory or, without one, for the built-in
 /// ring.
@@ -21,15 +25,10 @@ class LocalRanks {
   int size() const { return static_cast<int>(comms_.size()); }
   cerarComm_t comm(int rank) const { return comms_[static_cast<std::size_t>(rank)]; }
 
-  /// Runs `body(rank)` on a thread per rank and waits for all; rethrows the error of the lowest rank that
-  /// failed.
-  void run(const std::function<void(int rank)>& body) const;
+  void run(const std::function<void(int rank)>& body) const { run_ranks(size(), body); }
 
  private:
   std::vector<cerarComm_t> comms_;
 };
-
-/// Throws an Error with the sentence of cerarGetLastError unless `result` is success.
-void require_success(cerarResult_t result);
 
 }  // namespace cerar::runtime

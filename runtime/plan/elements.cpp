@@ -1,4 +1,4 @@
-#include "runtime/executor/host/elements.h"
+#include "runtime/plan/elements.h"
 
 #include <cstring>
 

@@ -1,0 +1,192 @@
+#include "runtime/bench/contest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "runtime/base/error.h"
+#include "runtime/bench/device_vectors.h"
+#include "runtime/bench/nccl_ids.h"
+#include "runtime/bench/over_mpi.h"
+
+namespace cerar::runtime {
+namespace {
+
+using Body = std::function<void(const Contest&)>;
+
+int plan_workers(const std::string& directory) {
+  cerarPlan_t plan = nullptr;
+  int workers = 0;
+  require_success(cerarPlanLoad(&plan, directory.c_str()));
+  const cerarResult_t result = cerarPlanWorkers(plan, &workers);
+  cerarPlanFree(plan);
+  require_success(result);
+  return workers;
+}
+
+void in_threads(const Arguments& arguments, const Body& body) {
+  const int workers = plan_workers(arguments.plan);
+  const LocalRanks ranks(arguments.plan, workers), ring("", workers);
+  body({.ranks = workers,
+        .where = "local (threads of this process)",
+        .errors = [&](const MeasureOptions& options) { return measure_errors(ranks, options); },
+        .time_us = [&](const auto& options, int warmups,
+                       int iterations) { return measure_time_us(ranks, options, warmups, iterations); },
+        .ring_time_us = [&](const auto& options, int warmups,
+                            int iterations) { return measure_time_us(ring, options, warmups, iterations); },
+        .comm = ranks.comm(0)});
+}
+
+void require_job(const Arguments& arguments) {
+  if (arguments.store.empty() || arguments.size == 0)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("--transport {} needs --rank, --size and --store, in one process per rank.",
+                            arguments.transport));
+}
+
+void over_gloo(const Arguments& arguments, const Body& body) {
+  require_job(arguments);
+  const char* interface_name = arguments.interface_name.empty() ? nullptr : arguments.interface_name.c_str();
+  const JobRank rank(arguments.rank, arguments.size,
+                     make_job_comms(arguments.plan, [&](cerarComm_t* comm, cerarPlan_t plan) {
+                       return cerarCommInitGloo(comm, arguments.rank, arguments.size, plan,
+                                                arguments.store.c_str(), interface_name, 0);
+                     }));
+  body(job_contest("gloo (one process per rank)", rank));
+}
+
+// The devices of a process with a thread for each rank.
+std::vector<int> devices_of_threads(const Arguments& arguments, int workers) {
+  auto devices = arguments.devices;
+  if (devices.empty()) {
+    devices.resize(static_cast<std::size_t>(workers));
+    std::iota(devices.begin(), devices.end(), 0);
+  }
+  if (static_cast<int>(devices.size()) != workers)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("--devices names {} devices, but the plan is for {} workers; name one for each.",
+                            devices.size(), workers));
+  return devices;
+}
+
+void require_different(std::vector<int> devices) {
+  std::sort(devices.begin(), devices.end());
+  const auto twice = std::adjacent_find(devices.begin(), devices.end());
+  if (twice != devices.end())
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("--devices names device {} twice, which NCCL does not take; name others, or take "
+                            "--transport gpus.",
+                            *twice));
+}
+
+void over_copies(const Arguments& arguments, const Body& body) {
+  const int workers = plan_workers(arguments.plan);
+  const auto devices = devices_of_threads(arguments, workers);
+  const LocalRanks mixing("", workers);
+  std::vector<cerarComm_t> comms(devices.size());
+  cerarPlan_t plan = nullptr;
+  require_success(cerarPlanLoad(&plan, arguments.plan.c_str()));
+  const cerarResult_t made = cerarCommInitGpus(comms.data(), workers, devices.data(), plan, 0);
+  cerarPlanFree(plan);
+  require_success(made);
+  std::vector<JobComms> of_ranks;
+  for (int rank = 0; rank < workers; ++rank)
+    of_ranks.push_back({.measured = OwnedComm(comms[static_cast<std::size_t>(rank)]),
+                        .ring = {},
+                        .mixing = mixing.comm(rank)});
+  run_ranks(workers, [&](int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    const JobRank self(rank, workers, std::move(of_ranks[at]),
+                       [&] { return make_device_vectors(devices[at]); });
+    body(job_contest("gpus (threads of this process, copies between devices)", self));
+  });
+}
+
+void as_nccl_rank(const Arguments& arguments, const NcclIds& ids, int rank, int ranks, int device,
+                  const std::string& where, const Body& body) {
+  const JobRank self(
+      rank, ranks,
+      make_job_comms(arguments.plan,
+                     [&](cerarComm_t* comm, cerarPlan_t plan) {
+                       return cerarCommInitNcclId(comm, plan ? &ids.measured : &ids.ring, rank, ranks, device,
+                                                  plan, 0);
+                     }),
+      [&] { return make_device_vectors(device); }, [&] { return make_device_vectors(device); });
+  body(job_contest(where, self));
+}
+
+void over_nccl(const Arguments& arguments, const Body& body) {
+  if (arguments.size == 0 && arguments.store.empty()) {
+    const int workers = plan_workers(arguments.plan);
+    const auto devices = devices_of_threads(arguments, workers);
+    require_different(devices);
+    const NcclIds ids = make_nccl_ids();
+    run_ranks(workers, [&](int rank) {
+      as_nccl_rank(arguments, ids, rank, workers, devices[static_cast<std::size_t>(rank)],
+                   "nccl (a thread of this process per rank)", body);
+    });
+    return;
+  }
+  require_job(arguments);
+  if (arguments.devices.size() > 1)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("--devices names {} devices, but this process is one rank; name one.",
+                            arguments.devices.size()));
+  const int device = arguments.devices.empty() ? arguments.rank % device_count() : arguments.devices.front();
+  const SharedNcclIds shared(arguments.store, arguments.rank, arguments.size);
+  as_nccl_rank(arguments, shared.ids(), arguments.rank, arguments.size, device, "nccl (one process per rank)",
+               body);
+}
+
+struct Transport {
+  const char* name;
+  const char* help;
+  void (*run)(const Arguments&, const Body&);
+};
+constexpr Transport kTransports[] = {
+    {"local", "ranks are threads of this process", in_threads},
+    {"gloo", "this process is one rank", over_gloo},
+    {"mpi", "the same, started by mpirun (cerar-bench-mpi)", over_mpi},
+    {"nccl", "this process is one rank, or with no --size all of them, on a GPU each", over_nccl},
+    {"gpus", "ranks are threads, on --devices, that copy between GPUs", over_copies},
+};
+
+}  // namespace
+
+Contest job_contest(const std::string& where, const JobRank& rank) {
+  const auto time_of = [&](cerarComm_t comm) {
+    return [&rank, comm](const MeasureOptions& options, int warmups, int iterations) {
+      return measure_time_us(rank, comm, options, warmups, iterations);
+    };
+  };
+  Contest contest{.ranks = rank.size(),
+                  .prints = rank.rank() == 0,
+                  .where = where,
+                  .errors = [&](const MeasureOptions& options) { return measure_errors(rank, options); },
+                  .time_us = time_of(rank.comms().measured.get()),
+                  .ring_time_us = {},
+                  .comm = rank.comms().measured.get()};
+  if (rank.comms().ring) contest.ring_time_us = time_of(rank.comms().ring.get());
+  return contest;
+}
+
+void hold_contest(const Arguments& arguments, const Body& body) {
+  std::string known;
+  for (const Transport& transport : kTransports) {
+    if (arguments.transport == transport.name) return transport.run(arguments, body);
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", transport.name);
+  }
+  throw Error(ErrorCode::unsupported,
+              fmt::format("--transport is '{}'; known are {}.", arguments.transport, known));
+}
+
+std::string transport_help() {
+  std::string text;
+  for (const Transport& transport : kTransports)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", transport.name, transport.help);
+  return text;
+}
+
+}  // namespace cerar::runtime

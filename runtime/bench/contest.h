@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "runtime/bench/arguments.h"
+#include "runtime/measure/job_rank.h"
+
+namespace cerar::runtime {
+
+/// What is measured beside what, over the ranks of a transport, wherever they run.
+struct Contest {
+  int ranks = 0;
+  bool prints = true;  ///< of one rank only
+  std::string where;   ///< for people: "local (threads of this process)"
+  std::function<Errors(const MeasureOptions&)> errors;
+  std::function<double(const MeasureOptions&, int warmups, int iterations)> time_us;
+  /// The transport's own exact ring; empty where it has none.
+  std::function<double(const MeasureOptions&, int warmups, int iterations)> ring_time_us;
+  cerarComm_t comm = nullptr;  ///< one that ran the calls measured
+};
+
+/// Makes the communicators of --transport and runs `body` in each thread that measures: one, or one for each
+/// rank of this process. Throws `unsupported` for an unknown name, `invalid_argument` for what the transport
+/// needs and was not given, and what the C API reports.
+void hold_contest(const Arguments& arguments, const std::function<void(const Contest&)>& body);
+
+/// Of one rank of a job, which must outlive it.
+Contest job_contest(const std::string& where, const JobRank& rank);
+
+/// "local: ranks are threads of this process; ...": a sentence for each transport.
+std::string transport_help();
+
+}  // namespace cerar::runtime

@@ -1,0 +1,28 @@
+#include "runtime/bench/over_mpi.h"
+
+#include <cerar_mpi.h>
+
+#include "runtime/measure/job_rank.h"
+
+namespace cerar::runtime {
+namespace {
+
+struct Mpi {
+  Mpi() { MPI_Init(nullptr, nullptr); }
+  ~Mpi() { MPI_Finalize(); }
+};
+
+}  // namespace
+
+void over_mpi(const Arguments& arguments, const std::function<void(const Contest&)>& body) {
+  const Mpi mpi;
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const JobRank self(rank, ranks, make_job_comms(arguments.plan, [](cerarComm_t* comm, cerarPlan_t plan) {
+                       return cerarCommInitMpi(comm, MPI_COMM_WORLD, plan, 0);
+                     }));
+  body(job_contest("mpi (one process per rank)", self));
+}
+
+}  // namespace cerar::runtime

@@ -1,0 +1,11 @@
+#include "runtime/base/error.h"
+#include "runtime/bench/over_mpi.h"
+
+namespace cerar::runtime {
+
+void over_mpi(const Arguments&, const std::function<void(const Contest&)>&) {
+  throw Error(ErrorCode::unsupported,
+              "--transport is mpi, but this program knows no MPI; start cerar-bench-mpi with mpirun.");
+}
+
+}  // namespace cerar::runtime

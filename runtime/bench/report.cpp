@@ -1,0 +1,76 @@
+#include "runtime/bench/report.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "runtime/measure/element_type.h"
+
+namespace cerar::runtime {
+namespace {
+
+nlohmann::json half_json(const Half& half, double bytes, int ranks) {
+  const double algbw = bytes / half.time_us / 1e3;
+  return {{"time_us", half.time_us},
+          {"algbw_gbs", algbw},
+          {"busbw_gbs", algbw * 2 * (ranks - 1) / ranks},
+          {"wirebw_gbs", static_cast<double>(half.info.sent_bytes) / half.time_us / 1e3},
+          {"wrong", half.errors.wrong},
+          {"error", half.errors.relative_rms},
+          {"claimed_error", half.info.claimed_error},
+          {"worst_rank_error", half.errors.worst_rank},
+          {"between_ranks", half.errors.between_ranks}};
+}
+
+}  // namespace
+
+nlohmann::json row_json(const MeasureOptions& options, const Half& apart, const Half& place,
+                        std::optional<double> ring_time_us, int ranks) {
+  const std::size_t size = options.count * element_bytes(options.type);
+  const auto bytes = static_cast<double>(size);
+  return {{"size", size},
+          {"count", options.count},
+          {"type", name_of(options.type)},
+          {"redop", options.op == cerarAverage ? "average" : "sum"},
+          {"variant", place.info.variant},
+          {"components", place.info.components},
+          {"lanes", place.info.lanes},
+          {"sent_bytes", place.info.sent_bytes},
+          {"messages", place.info.messages},
+          {"scratch_bytes", place.info.scratch_bytes},
+          {"claimed_error", place.info.claimed_error},
+          {"out_of_place", half_json(apart, bytes, ranks)},
+          {"in_place", half_json(place, bytes, ranks)},
+          {"ring_time_us", ring_time_us ? nlohmann::json(*ring_time_us) : nlohmann::json()}};
+}
+
+void print_row(const nlohmann::json& row) {
+  fmt::print("{:>12} {:>12} {:>5} {:>7} {:<20}", row["size"].get<std::uint64_t>(),
+             row["count"].get<std::uint64_t>(), row["type"].get<std::string>(),
+             row["redop"].get<std::string>(), row["variant"].get<std::string>());
+  for (const char* half : {"out_of_place", "in_place"})
+    fmt::print(" {:>10.1f} {:>7.2f} {:>7.2f} {:>6}", row[half]["time_us"].get<double>(),
+               row[half]["algbw_gbs"].get<double>(), row[half]["busbw_gbs"].get<double>(),
+               row[half]["wrong"].get<std::uint64_t>());
+  const auto& ring = row["ring_time_us"];
+  fmt::print(" {:>9.2e} {:>9.2e} {:>12} {:>7.2f} {:>10}\n", row["in_place"]["error"].get<double>(),
+             row["claimed_error"].get<double>(), row["sent_bytes"].get<std::uint64_t>(),
+             row["in_place"]["wirebw_gbs"].get<double>(),
+             ring.is_null() ? "-" : fmt::format("{:.1f}", ring.get<double>()));
+  std::fflush(stdout);
+}
+
+void print_heading(const Contest& contest) {
+  fmt::print("# {} ranks, transport {}\n", contest.ranks, contest.where);
+  fmt::print("# {:>10} {:>12} {:>5} {:>7} {:<20} {:^33} {:^33} {:>9} {:>9} {:>12} {:>7} {:>10}\n", "", "", "",
+             "", "", "out of place", "in place", "", "", "", "", "plain ring");
+  fmt::print("# {:>10} {:>12} {:>5} {:>7} {:<20}", "size", "count", "type", "redop", "variant");
+  for (int i = 0; i < 2; ++i) fmt::print(" {:>10} {:>7} {:>7} {:>6}", "time", "algbw", "busbw", "#wrong");
+  fmt::print(" {:>9} {:>9} {:>12} {:>7} {:>10}\n", "error", "claimed", "sent", "wirebw", "time");
+  fmt::print("# {:>10} {:>12} {:>5} {:>7} {:<20}", "B", "elements", "", "", "");
+  for (int i = 0; i < 2; ++i) fmt::print(" {:>10} {:>7} {:>7} {:>6}", "us", "GB/s", "GB/s", "");
+  fmt::print(" {:>9} {:>9} {:>12} {:>7} {:>10}\n", "rel. rms", "rel. rms", "B per rank", "GB/s", "us");
+}
+
+}  // namespace cerar::runtime

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "runtime/bench/contest.h"
+
+namespace cerar::runtime {
+
+/// What was measured at one size out of place, or in place.
+struct Half {
+  double time_us = 0;
+  Errors errors;
+  cerarCallInfo_t info{};
+};
+
+/// One size. `options` are those in place; `ring_time_us` is missing where there is no ring to compare with.
+nlohmann::json row_json(const MeasureOptions& options, const Half& apart, const Half& place,
+                        std::optional<double> ring_time_us, int ranks);
+
+/// The table for people: nccl-tests' columns, then error, bytes sent and the plain ring.
+void print_heading(const Contest& contest);
+void print_row(const nlohmann::json& row);
+
+}  // namespace cerar::runtime

@@ -1,0 +1,64 @@
+#include "runtime/measure/measure.h"
+
+#include <algorithm>
+#include <barrier>
+#include <cmath>
+#include <memory>
+
+#include "runtime/measure/error_sums.h"
+
+namespace cerar::runtime {
+
+Errors measure_errors(const LocalRanks& ranks, const MeasureOptions& options) {
+  ExactResult sum(options);
+  std::vector<std::unique_ptr<CallVectors>> vectors;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    const auto input = make_input(options, rank);
+    sum.add(input);
+    vectors.push_back(make_host_vectors());
+    vectors.back()->load(input, options);
+  }
+  ranks.run(
+      [&](int rank) { vectors[static_cast<std::size_t>(rank)]->all_reduce(ranks.comm(rank), options.op); });
+  Errors errors;
+  if (options.count == 0) return errors;
+  cerarCallInfo_t info;
+  require_success(cerarCommLastCall(ranks.comm(0), &info));
+  const auto exact = std::move(sum).finish();
+  const double exact_square = sum_of_squares(exact);
+  const double limit =
+      wrong_limit(exact_square, options.count, info.claimed_error, ranks.size(), options.type);
+  double all_square = 0, between_square = 0;
+  std::vector<std::vector<float>> results;
+  for (const auto& of_rank : vectors) {
+    results.push_back(of_rank->result());
+    const ErrorSums sums = compare(results.back(), exact, limit, options.type);
+    all_square += sums.square;
+    errors.wrong += sums.wrong;
+    errors.not_equal += sums.not_equal;
+    errors.worst_rank = std::max(errors.worst_rank, std::sqrt(sums.square / exact_square));
+  }
+  const auto rank_count = static_cast<double>(ranks.size());
+  for (std::size_t i = 0; i < options.count; ++i) {
+    double mean = 0;
+    for (const auto& result : results) mean += result[i] / rank_count;
+    for (const auto& result : results) between_square += (result[i] - mean) * (result[i] - mean);
+  }
+  errors.relative_rms = std::sqrt(all_square / rank_count / exact_square);
+  errors.between_ranks = std::sqrt(between_square / rank_count / exact_square);
+  return errors;
+}
+
+double measure_time_us(const LocalRanks& ranks, const MeasureOptions& options, int warmups, int iterations) {
+  std::barrier start(ranks.size());
+  std::vector<double> times(static_cast<std::size_t>(ranks.size()));
+  ranks.run([&](int rank) {
+    const auto vectors = make_host_vectors();
+    vectors->load(make_input(options, rank), options);
+    times[static_cast<std::size_t>(rank)] = time_calls_us(*vectors, ranks.comm(rank), options, warmups,
+                                                          iterations, [&] { start.arrive_and_wait(); });
+  });
+  return *std::max_element(times.begin(), times.end());
+}
+
+}  // namespace cerar::runtime
