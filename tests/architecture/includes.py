@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Includes follow the layers: each may see itself and what stands below it, nothing else."""
+"""Includes follow the layers: each may see itself and what stands below it, nothing else. Sources include their own
+header first."""
 import pathlib
 import re
 import sys
@@ -25,6 +26,11 @@ for layer, allowed in ALLOWED.items():
             continue
         files += 1
         name = path.relative_to(root).as_posix()
+        own = path.with_suffix(".h")
+        first = re.search(r'^#include ["<]([^">]+)', path.read_text(), re.M)
+        if path.suffix == ".cpp" and own.exists():
+            if not first or first[1] != own.relative_to(root).as_posix():
+                faults.append(f"{name} must include its own header first, so that it compiles alone")
         for line in path.read_text().splitlines():
             match = re.match(r'\s*#\s*include\s*(["<])([^">]+)', line)
             if not match:

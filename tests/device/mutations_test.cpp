@@ -14,8 +14,8 @@ namespace {
 
 using namespace runtime;
 
-constexpr int kCalls = 3;  // the second one is faulty: it can come too early and too late
-constexpr int kMostAttempts = 1500;
+constexpr int kCalls = 3;            // the second one is faulty: it can come too early and too late
+constexpr int kMostAttempts = 1500;  // seen: up to 260
 
 struct Subject {
   const char* name;
@@ -104,8 +104,8 @@ class Mutations : public DeviceTest, public ::testing::WithParamInterface<Subjec
     return results;
   }
 
-  // Leaves out each operation of a kind but the last `spared`, until it shows or `kMostAttempts` are over.
-  // Returns those that never did.
+  // Leaves out each operation of a kind (every fifth with two lanes) but the last `spared`, until it shows or
+  // `kMostAttempts` are over. Returns those that never did.
   std::vector<long long> without_effect(int fault, long long spared = 0) {
     const Results right = expected();
     std::optional<DeviceRanks> ranks(std::in_place, GetParam().link, plan_, GetParam().ranks);
@@ -116,7 +116,9 @@ class Mutations : public DeviceTest, public ::testing::WithParamInterface<Subjec
     EXPECT_GE(operations, 4);
     std::vector<long long> never;
     unsigned seed = 1;
-    for (long long n = 1; n <= operations; ++n) {
+    // Two lanes do the same one by one; all of theirs take a minute, and none was without effect.
+    const long long stride = GetParam().lanes > 1 ? 5 : 1;
+    for (long long n = 1; n <= operations; n += stride) {
       if (n == operations - needless_at_the_end()) continue;
       bool noticed = false;
       for (int attempt = 0; attempt < kMostAttempts && !noticed; ++attempt) {
@@ -160,14 +162,12 @@ TEST_P(Mutations, NothingIsNoticedWithoutAFault) {
 }
 
 TEST_P(Mutations, EveryWaitIsNeeded) {
-  if (GetParam().lanes > 1) GTEST_SKIP() << "takes a minute; lanes do the same one by one";
   EXPECT_EQ(without_effect(kSoftwareGpuDropWait), std::vector<long long>());
 }
 
 // The last record of a call is the watch's, which supervises and orders nothing: without it a rank that stops
 // in the middle is not noticed, which a test of its own shows.
 TEST_P(Mutations, EveryRecordIsNeeded) {
-  if (GetParam().lanes > 1) GTEST_SKIP() << "takes a minute; lanes do the same one by one";
   EXPECT_EQ(without_effect(kSoftwareGpuDropRecord, 1), std::vector<long long>());
 }
 

@@ -273,19 +273,25 @@ TEST_F(Refusals, ARankThatNeverCalls) {
 }
 
 TEST_F(Refusals, ARankThatStopsInTheMiddleIsNoticedAndStreamsGoOn) {
-  const DeviceRanks ranks(Link::nccl, plan_, 3, kTimeoutMs);
-  ranks.run([&](int rank) {
-    const Side side(ranks, rank);
-    require_success(side.call());
-    side.wait();
-    if (rank == 1) return;
-    require_success(side.call());
-    EXPECT_EQ(awaited_error(ranks.comm(rank)), cerarTimeout);
-    expect_words(cerarGetLastError(),
-                 {"rank " + std::to_string(rank) + " waited 300 ms", "ranks ", "number 1"});
-    side.wait();
-    expect_refused(side.call(), cerarTimeout, {"this communicator failed before", "number 1"});
-  });
+  for (const Link link : {Link::nccl, Link::peers}) {
+    SCOPED_TRACE(name_of(link));
+    const DeviceRanks ranks(link, plan_, 3, kTimeoutMs);
+    ranks.run([&](int rank) {
+      const Side side(ranks, rank);
+      require_success(side.call());
+      side.wait();
+      if (rank == 1) return;
+      // Calls over NCCL return once they are enqueued; with copies the threads meet in each round.
+      const cerarResult_t result = side.call();
+      EXPECT_EQ(result == cerarSuccess, link == Link::nccl) << result;
+      const cerarResult_t error = awaited_error(ranks.comm(rank));
+      EXPECT_TRUE(error == cerarTimeout || (link == Link::peers && error == cerarPeerFailed)) << error;
+      expect_words(cerarGetLastError(), {" waited 300 ms", "rank", "number 1"});
+      side.wait();
+      EXPECT_EQ(side.call(), error);
+      expect_words(cerarGetLastError(), {"this communicator failed before", "number 1"});
+    });
+  }
 }
 
 // One rank's n-th call of a function of NCCL's fails; every rank hears of it, and nobody hangs.
@@ -353,38 +359,94 @@ struct DriverFailure {
   const char* words;
 };
 
+// The n-th call of a function of the driver's, from whatever rank it comes, fails in the all-reduce after
+// `before` others: one rank says so, every rank hears of it, nobody hangs, nothing is left.
+void fail_driver(Link link, const std::string& plan, const DriverFailure& failure, long long n, int before) {
+  SCOPED_TRACE(std::string(failure.function) + ", call " + std::to_string(n) + ", " + name_of(link));
+  {
+    const DeviceRanks ranks(link, plan, 3, kTimeoutMs);
+    std::atomic<int> hit = 0;
+    std::vector<std::unique_ptr<Side>> sides(3);
+    ranks.run([&](int rank) {
+      sides[static_cast<std::size_t>(rank)] = std::make_unique<Side>(ranks, rank);
+      for (int i = 0; i < before; ++i) require_success(sides[static_cast<std::size_t>(rank)]->call());
+      sides[static_cast<std::size_t>(rank)]->wait();
+    });
+    software_gpu_fail(failure.function, n, failure.code);
+    ranks.run([&](int rank) {
+      const Side& side = *sides[static_cast<std::size_t>(rank)];
+      const cerarResult_t result = side.call();
+      if (result == cerarSystemError || result == cerarInvalidPlan) {
+        ++hit;
+        expect_words(cerarGetLastError(), {failure.words, "number " + std::to_string(before)});
+      } else {
+        EXPECT_NE(awaited_error(ranks.comm(rank)), cerarSuccess);
+      }
+      side.wait();
+      EXPECT_NE(side.call(), cerarSuccess);
+      expect_words(cerarGetLastError(), {"this communicator failed before"});
+    });
+    EXPECT_EQ(hit, 1);
+    ranks.run([&](int rank) { sides[static_cast<std::size_t>(rank)].reset(); });
+  }
+  DeviceTest::expect_nothing_left();
+}
+
 TEST_F(Refusals, DriverCallsThatFailInTheFirstCall) {
   const DriverFailure failures[] = {{"cuMemAlloc_v2", kCuOutOfMemory, "bytes left for messages; use smaller"},
                                     {"cuModuleLoadData", kCuInvalidImage, "run cerar-tune with --arch sm_80"},
                                     {"cuModuleGetFunction", kCuNotFound, "lacks the kernel"},
                                     {"cuStreamCreateWithPriority", kCuUnknown, "creating a stream on device"},
+                                    {"cuEventCreate", kCuUnknown, "creating an event on device"},
                                     {"cuLaunchKernel", kCuLaunchFailed, "launching a kernel failed"},
                                     {"cuStreamWaitEvent", kCuUnknown, "making a stream wait"}};
   for (const auto& failure : failures)
+    for (const Link link : {Link::nccl, Link::peers}) fail_driver(link, plan_, failure, 1, 0);
+}
+
+TEST_F(Refusals, DriverCallsThatFailInASteadyCall) {
+  const DriverFailure failures[] = {{"cuLaunchKernel", kCuLaunchFailed, "launching a kernel failed"},
+                                    {"cuStreamWaitEvent", kCuUnknown, "making a stream wait"},
+                                    {"cuEventRecord", kCuUnknown, "recording an event"},
+                                    {"cuMemcpyPeerAsync", kCuIllegalAddress, "copying"}};
+  for (const auto& failure : failures)
     for (const Link link : {Link::nccl, Link::peers}) {
-      SCOPED_TRACE(failure.function + name_of(link));
-      const DeviceRanks ranks(link, plan_, 3, kTimeoutMs);
-      std::atomic<int> hit = 0;
-      std::vector<std::unique_ptr<Side>> sides(3);
-      ranks.run(
-          [&](int rank) { sides[static_cast<std::size_t>(rank)] = std::make_unique<Side>(ranks, rank); });
-      software_gpu_fail(failure.function, 1, failure.code);
-      ranks.run([&](int rank) {
-        const Side& side = *sides[static_cast<std::size_t>(rank)];
-        const cerarResult_t result = side.call();
-        if (result == cerarSystemError || result == cerarInvalidPlan) {
-          ++hit;
-          expect_words(cerarGetLastError(), {failure.words, "number 0"});
-        } else {
-          EXPECT_NE(awaited_error(ranks.comm(rank)), cerarSuccess);
-        }
-        side.wait();
-        EXPECT_NE(side.call(), cerarSuccess);
-        expect_words(cerarGetLastError(), {"this communicator failed before"});
-      });
-      EXPECT_EQ(hit, 1);
-      ranks.run([&](int rank) { sides[static_cast<std::size_t>(rank)].reset(); });
+      if (link == Link::nccl && std::string(failure.function) == "cuMemcpyPeerAsync") continue;
+      for (const long long n : {1, 2, 5, 9}) fail_driver(link, plan_, failure, n, 2);
     }
+}
+
+TEST_F(Refusals, ADeviceThatFailsInASteadyCall) {
+  for (const Link link : {Link::nccl, Link::peers}) {
+    SCOPED_TRACE(name_of(link));
+    const DeviceRanks ranks(link, plan_, 3, kTimeoutMs);
+    ranks.run([&](int rank) {
+      const Side side(ranks, rank);
+      require_success(side.call());
+      side.wait();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until no watch looks for the end of these
+    std::atomic<int> hit = 0;
+    software_gpu_fail("cuEventQuery", 1, kCuIllegalAddress);
+    ranks.run([&](int rank) {
+      const Side side(ranks, rank);
+      // The watch of one rank looks first, during a call or after it; where the others have ended theirs by
+      // then, they hear nothing.
+      const cerarResult_t result = side.call();
+      cerarResult_t error = cerarSuccess;
+      for (int i = 0; i < 10000 && hit == 0 && error == cerarSuccess; ++i) {
+        require_success(cerarCommGetAsyncError(ranks.comm(rank), &error));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      EXPECT_TRUE(result == cerarSuccess || result == error) << result;
+      if (error == cerarSystemError) {
+        ++hit;
+        expect_words(cerarGetLastError(), {"failed: ", "ILLEGAL_ADDRESS", "number 1", "started again"});
+      }
+      side.wait();
+    });
+    EXPECT_EQ(hit, 1);
+  }
 }
 
 TEST_F(Refusals, ACubinThatChangedOnDisk) {
