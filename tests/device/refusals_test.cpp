@@ -56,6 +56,15 @@ struct Side {
   DeviceVector send, receive;
 };
 
+// After it calls are steady.
+void call_once(const DeviceRanks& ranks) {
+  ranks.run([&](int rank) {
+    const Side side(ranks, rank);
+    require_success(side.call());
+    side.wait();
+  });
+}
+
 // Waits until the communicator knows of a failure; it must within some time.
 cerarResult_t awaited_error(cerarComm_t comm) {
   cerarResult_t error = cerarSuccess;
@@ -298,11 +307,7 @@ TEST_F(Refusals, ARankThatStopsInTheMiddleIsNoticedAndStreamsGoOn) {
 void fail_nccl(const DeviceRanks& ranks, const char* function, const std::vector<std::string>& words) {
   SCOPED_TRACE(function);
   std::atomic<int> hit = 0;
-  ranks.run([&](int rank) {
-    const Side side(ranks, rank);
-    require_success(side.call());
-    side.wait();
-  });
+  call_once(ranks);
   software_nccl_fail(function, 2, kNcclSystemError);
   ranks.run([&](int rank) {
     const Side side(ranks, rank);
@@ -420,11 +425,7 @@ TEST_F(Refusals, ADeviceThatFailsInASteadyCall) {
   for (const Link link : {Link::nccl, Link::peers}) {
     SCOPED_TRACE(name_of(link));
     const DeviceRanks ranks(link, plan_, 3, kTimeoutMs);
-    ranks.run([&](int rank) {
-      const Side side(ranks, rank);
-      require_success(side.call());
-      side.wait();
-    });
+    call_once(ranks);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until no watch looks for the end of these
     std::atomic<int> hit = 0;
     software_gpu_fail("cuEventQuery", 1, kCuIllegalAddress);
