@@ -47,11 +47,17 @@ DeviceModule::DeviceModule(DeviceHandle device, const std::string& image, const 
     : DeviceResource(std::move(device), &Driver::cuModuleUnload), name_(name) {
   const OnDevice current(*device_);
   const CuResult result = driver().cuModuleLoadData(&handle_, image.data());
-  if (result == kCuInvalidImage || result == kCuNoBinaryForGpu)
-    throw Error(ErrorCode::invalid_plan,
-                fmt::format("{} is not for device {} ({}, {}): {}; run cerar-tune with --arch {}.", name,
-                            device_->ordinal(), device_->name(), device_->architecture(), words_of(result),
-                            device_->architecture()));
+  if (result == kCuInvalidImage || result == kCuNoBinaryForGpu) {
+    // What an older driver says of the cubins of a newer toolkit as well.
+    int version = 0;
+    driver().cuDriverGetVersion(&version);
+    throw Error(
+        ErrorCode::invalid_plan,
+        fmt::format("{} cannot be loaded on device {} ({}, {}, driver for CUDA {}.{}): {}; run cerar-tune "
+                    "with --arch {} and a CUDA toolkit that is not newer than the driver.",
+                    name, device_->ordinal(), device_->name(), device_->architecture(), version / 1000,
+                    version % 1000 / 10, words_of(result), device_->architecture()));
+  }
   check(result, "loading {} on device {}", name, device_->ordinal());
 }
 
