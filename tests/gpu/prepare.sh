@@ -82,26 +82,30 @@ prepare() {
 # collect DIR: what the runtime's own build needs, for CERAR_GPU_PREFIX.
 collect() {
   local target=$1 header
-  mkdir -p "$target/include" "$target/lib/cmake"
+  local library=$target/lib/x86_64-linux-gnu # where the packages' CMake files expect it
+  mkdir -p "$target/include" "$library/cmake"
   for header in fmt yaml-cpp openssl x86_64-linux-gnu/openssl; do
     [ ! -d "/usr/include/$header" ] || cp -rL "/usr/include/$header" "$target/include/${header#x86_64-linux-gnu/}" || return 1
   done
-  cp -P /usr/lib/x86_64-linux-gnu/{libfmt,libyaml-cpp,libcrypto}.so* "$target/lib/" || return 1
-  cp -r /usr/lib/x86_64-linux-gnu/cmake/{fmt,yaml-cpp} "$target/lib/cmake/" || return 1
+  cp -P /usr/lib/x86_64-linux-gnu/{libfmt,libyaml-cpp,libcrypto}.so* "$library/" || return 1
+  cp -r /usr/lib/x86_64-linux-gnu/cmake/{fmt,yaml-cpp} "$library/cmake/" || return 1
 }
 
 # Builds the runtime and the programs from these sources, with what this machine has; plans are made elsewhere.
 build_here() {
-  local prefix=${CERAR_GPU_PREFIX:-$here/prefix}
+  local prefix=${CERAR_GPU_PREFIX:-$here/prefix} found=()
+  local library=$prefix/lib/x86_64-linux-gnu
+  [ ! -d "$library" ] || found=(-Dfmt_DIR="$library/cmake/fmt" -Dyaml-cpp_DIR="$library/cmake/yaml-cpp"
+    -DOPENSSL_INCLUDE_DIR="$prefix/include" -DOPENSSL_CRYPTO_LIBRARY="$library/libcrypto.so")
   [ -n "$cmake" ] && [ -n "$compiler" ] || { row build skipped "needs CMake and a C++20 compiler; use --prepare and --use"; return 1; }
   [ -n "${CERAR_GPU_PLANS:-}" ] || { row build skipped "CERAR_GPU_PLANS names no folder of plans; use --prepare and --use"; return 1; }
   build=$out/build directory=$out/prepared
   "$cmake" -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DCERAR_BUILD_TUNER=OFF -DCERAR_BUILD_BENCHMARKS=OFF \
-    -DCERAR_BUILD_TESTS=OFF -DCERAR_BUILD_BENCH=OFF -DCERAR_BUILD_GPU_PROGRAMS=ON -DCMAKE_PREFIX_PATH="$prefix" >>"$log" 2>&1 &&
+    -DCERAR_BUILD_TESTS=OFF -DCERAR_BUILD_BENCH=OFF -DCERAR_BUILD_GPU_PROGRAMS=ON "${found[@]}" >>"$log" 2>&1 &&
     "$cmake" --build "$build" -j "$jobs" --target "${programs[@]}" >>"$log" 2>&1 || { row build FAILED "see the log"; return 1; }
   mkdir -p "$directory"
   cp -r "$build/bin" "$build/lib" "$directory/"
-  cp -P "$prefix"/lib/*.so* "$directory/lib/" 2>/dev/null
+  cp -P "$library"/*.so* "$directory/lib/" 2>/dev/null
   cp -r "$CERAR_GPU_PLANS" "$directory/plans"
   row build ok "from source"
   use_prepared
