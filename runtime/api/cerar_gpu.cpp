@@ -19,24 +19,11 @@ using cerar::runtime::require;
 namespace {
 
 std::unique_ptr<cerarComm> make_comm(std::unique_ptr<DeviceTransport> transport, cerarPlan_t plan,
-                                     std::chrono::milliseconds timeout) {
+                                     std::chrono::milliseconds timeout, bool meets) {
   const auto shared = plan ? plan->plan : nullptr;
-  auto executor =
-      cerar::runtime::make_cuda_executor(shared, plan ? plan->directory : "", std::move(transport), timeout);
+  auto executor = cerar::runtime::make_cuda_executor(shared, plan ? plan->directory : "",
+                                                     std::move(transport), timeout, meets);
   return std::make_unique<cerarComm>(cerarComm{shared, std::move(executor), {}, true});
-}
-
-// Ranks in processes: their plans must be the same.
-std::unique_ptr<cerarComm> join(std::unique_ptr<DeviceTransport> transport, cerarPlan_t plan,
-                                std::chrono::milliseconds timeout) {
-  try {
-    cerar::runtime::require_agreement(
-        transport->exchange(cerar::runtime::describe_call(0, 0, "", "", plan ? plan->plan->digest : "")));
-  } catch (const Error& error) {
-    transport->abort(error.what());  // what is enqueued would wait for ranks that do not come
-    throw;
-  }
-  return make_comm(std::move(transport), plan, timeout);
 }
 
 }  // namespace
@@ -49,7 +36,7 @@ cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan,
     const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
     const auto theirs = static_cast<cerar::runtime::NcclComm>(nccl);
     cerar::runtime::check_workers(plan, cerar::runtime::nccl_ranks(theirs));
-    *comm = join(cerar::runtime::make_nccl_transport(theirs, timeout), plan, timeout).release();
+    *comm = make_comm(cerar::runtime::make_nccl_transport(theirs, timeout), plan, timeout, true).release();
   });
 }
 
@@ -75,7 +62,8 @@ cerarResult_t cerarCommInitNcclId(cerarComm_t* comm, const cerarNcclId_t* id, in
     const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
     cerar::runtime::NcclUniqueId theirs{};
     std::memcpy(&theirs, id, sizeof(theirs));
-    *comm = join(cerar::runtime::make_nccl_transport(theirs, rank, ranks, device, timeout), plan, timeout)
+    *comm = make_comm(cerar::runtime::make_nccl_transport(theirs, rank, ranks, device, timeout), plan,
+                      timeout, true)
                 .release();
   });
 }
@@ -92,7 +80,7 @@ cerarResult_t cerarCommInitGpus(cerarComm_t* comms, int ranks, const int* device
     auto transports =
         cerar::runtime::make_peer_transports(std::span(devices, static_cast<std::size_t>(ranks)), timeout);
     std::vector<std::unique_ptr<cerarComm>> made;
-    for (auto& transport : transports) made.push_back(make_comm(std::move(transport), plan, timeout));
+    for (auto& transport : transports) made.push_back(make_comm(std::move(transport), plan, timeout, false));
     for (int rank = 0; rank < ranks; ++rank) comms[rank] = made[static_cast<std::size_t>(rank)].release();
   });
 }

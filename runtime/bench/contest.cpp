@@ -31,6 +31,7 @@ void in_threads(const Arguments& arguments, const Body& body) {
   const LocalRanks ranks(arguments.plan, workers), ring("", workers);
   body({.ranks = workers,
         .where = "local (threads of this process)",
+        .reserve = [](std::size_t) {},
         .errors = [&](const MeasureOptions& options) { return measure_errors(ranks, options); },
         .time_us = [&](const auto& options, int warmups,
                        int iterations) { return measure_time_us(ranks, options, warmups, iterations); },
@@ -104,16 +105,16 @@ void over_copies(const Arguments& arguments, const Body& body) {
   });
 }
 
+// `mixing` null: ranks combine what they measured over NCCL as well.
 void as_nccl_rank(const Arguments& arguments, const NcclIds& ids, int rank, int ranks, int device,
-                  const std::string& where, const Body& body) {
-  const JobRank self(
-      rank, ranks,
-      make_job_comms(arguments.plan,
-                     [&](cerarComm_t* comm, cerarPlan_t plan) {
-                       return cerarCommInitNcclId(comm, plan ? &ids.measured : &ids.ring, rank, ranks, device,
-                                                  plan, 0);
-                     }),
-      [&] { return make_device_vectors(device); }, [&] { return make_device_vectors(device); });
+                  cerarComm_t mixing, const std::string& where, const Body& body) {
+  const auto on_device = [&] { return make_device_vectors(device); };
+  auto comms = make_job_comms(arguments.plan, [&](cerarComm_t* comm, cerarPlan_t plan) {
+    return cerarCommInitNcclId(comm, plan ? &ids.measured : &ids.ring, rank, ranks, device, plan, 0);
+  });
+  if (mixing) comms.mixing = mixing;
+  const JobRank self(rank, ranks, std::move(comms), on_device,
+                     mixing ? JobRank::MakeVectors(make_host_vectors) : on_device);
   body(job_contest(where, self));
 }
 
@@ -123,8 +124,9 @@ void over_nccl(const Arguments& arguments, const Body& body) {
     const auto devices = devices_of_threads(arguments, workers);
     require_different(devices);
     const NcclIds ids = make_nccl_ids();
+    const LocalRanks mixing("", workers);
     run_ranks(workers, [&](int rank) {
-      as_nccl_rank(arguments, ids, rank, workers, devices[static_cast<std::size_t>(rank)],
+      as_nccl_rank(arguments, ids, rank, workers, devices[static_cast<std::size_t>(rank)], mixing.comm(rank),
                    "nccl (a thread of this process per rank)", body);
     });
     return;
@@ -136,8 +138,8 @@ void over_nccl(const Arguments& arguments, const Body& body) {
                             arguments.devices.size()));
   const int device = arguments.devices.empty() ? arguments.rank % device_count() : arguments.devices.front();
   const SharedNcclIds shared(arguments.store, arguments.rank, arguments.size);
-  as_nccl_rank(arguments, shared.ids(), arguments.rank, arguments.size, device, "nccl (one process per rank)",
-               body);
+  as_nccl_rank(arguments, shared.ids(), arguments.rank, arguments.size, device, nullptr,
+               "nccl (one process per rank)", body);
 }
 
 struct Transport {
@@ -164,6 +166,11 @@ Contest job_contest(const std::string& where, const JobRank& rank) {
   Contest contest{.ranks = rank.size(),
                   .prints = rank.rank() == 0,
                   .where = where,
+                  .reserve =
+                      [&](std::size_t bytes) {
+                        rank.vectors().reserve(bytes);
+                        rank.meet();
+                      },
                   .errors = [&](const MeasureOptions& options) { return measure_errors(rank, options); },
                   .time_us = time_of(rank.comms().measured.get()),
                   .ring_time_us = {},

@@ -11,8 +11,9 @@ namespace cerar::runtime {
 /// What is measured beside what, over the ranks of a transport, wherever they run.
 struct Contest {
   int ranks = 0;
-  bool prints = true;  ///< of one rank only
-  std::string where;   ///< for people: "local (threads of this process)"
+  bool prints = true;                              ///< of one rank only
+  std::string where;                               ///< for people: "local (threads of this process)"
+  std::function<void(std::size_t bytes)> reserve;  ///< room for the largest vectors, before all calls
   std::function<Errors(const MeasureOptions&)> errors;
   std::function<double(const MeasureOptions&, int warmups, int iterations)> time_us;
   /// The transport's own exact ring; empty where it has none.

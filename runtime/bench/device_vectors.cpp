@@ -10,6 +10,11 @@ class DeviceVectors : public CallVectors {
  public:
   explicit DeviceVectors(int device) : device_(std::make_shared<const Device>(device)), stream_(device_) {}
 
+  void reserve(std::size_t bytes) override {
+    grow(input_, bytes);
+    grow(output_, bytes);
+  }
+
   void load(const std::vector<float>& input, const MeasureOptions& options) override {
     type_ = options.type;
     count_ = input.size();
@@ -47,13 +52,16 @@ class DeviceVectors : public CallVectors {
     return reinterpret_cast<void*>(static_cast<std::uintptr_t>(buffer.address()));
   }
 
+  void grow(DeviceBuffer& buffer, std::size_t bytes) const {
+    if (buffer.bytes() >= bytes) return;
+    buffer = {};  // before there is another
+    buffer = DeviceBuffer(device_, bytes);
+  }
+
   void write(DeviceBuffer& buffer, const std::vector<float>& values) {
     const auto bytes = packed(type_, values);
     const OnDevice current(*device_);
-    if (buffer.bytes() < bytes.size()) {
-      buffer = {};  // before there is another
-      buffer = DeviceBuffer(device_, bytes.size());
-    }
+    grow(buffer, bytes.size());
     if (bytes.empty()) return;
     check(driver().cuMemcpyHtoDAsync_v2(buffer.address(), bytes.data(), bytes.size(), stream_.get()),
           "copying {} bytes to device {}", bytes.size(), device_->ordinal());

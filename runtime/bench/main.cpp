@@ -49,6 +49,7 @@ void measure_sizes(const Contest& contest, const Arguments& arguments, MeasureOp
                    const std::vector<std::uint64_t>& sizes) {
   nlohmann::json rows = nlohmann::json::array();
   if (contest.prints && !arguments.json) print_heading(contest);
+  contest.reserve(static_cast<std::size_t>(sizes.back()));
   bool good = true;
   for (const std::uint64_t size : sizes) {
     options.count = static_cast<std::size_t>(size) / element_bytes(options.type);

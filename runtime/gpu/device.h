@@ -39,4 +39,17 @@ class OnDevice {
   OnDevice& operator=(const OnDevice&) = delete;
 };
 
+/// While it lives, this thread may allocate, load and wait although other threads capture streams in the mode
+/// that forbids it to all; it has nothing to do with their streams.
+class OutsideCaptures {
+ public:
+  OutsideCaptures() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }
+  ~OutsideCaptures() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }
+  OutsideCaptures(const OutsideCaptures&) = delete;
+  OutsideCaptures& operator=(const OutsideCaptures&) = delete;
+
+ private:
+  CuCaptureMode mode_ = kCuCaptureRelaxed;
+};
+
 }  // namespace cerar::runtime

@@ -24,12 +24,16 @@ Driver open_driver() {
   // NOLINTEND(bugprone-macro-parentheses)
   const CuResult started = driver.cuInit(0);
   if (started == kCuNoDevice) throw Error(ErrorCode::unsupported, kNoDevice);
-  if (started != kCuSuccess)
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("the NVIDIA driver does not start (error {}); check that its version fits the kernel "
-                    "module's.",
-                    static_cast<int>(started)));
+  if (started != kCuSuccess) {
+    const char* sentence = nullptr;
+    driver.cuGetErrorString(started, &sentence);
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the NVIDIA driver does not start: {} (error {}); {}.",
+                            sentence ? sentence : "unknown error", static_cast<int>(started),
+                            started == kCuSystemDriverMismatch
+                                ? "install its library in the version of the kernel module"
+                                : "see what nvidia-smi says"));
+  }
   int version = 0, devices = 0;
   driver.cuDriverGetVersion(&version);
   if (version < kOldest)

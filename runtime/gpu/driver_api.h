@@ -24,11 +24,13 @@ enum CuResult : int {
   kCuSuccess = 0,
   kCuInvalidValue = 1,
   kCuOutOfMemory = 2,
+  kCuDeinitialised = 4,
   kCuNoDevice = 100,
   kCuInvalidDevice = 101,
   kCuInvalidImage = 200,
   kCuInvalidContext = 201,
   kCuNoBinaryForGpu = 209,
+  kCuInvalidSource = 300,
   kCuInvalidHandle = 400,
   kCuNotFound = 500,
   kCuNotReady = 600,
@@ -36,6 +38,7 @@ enum CuResult : int {
   kCuPeerAccessAlreadyEnabled = 704,
   kCuLaunchFailed = 719,
   kCuNotSupported = 801,
+  kCuSystemDriverMismatch = 803,
   kCuCaptureUnsupported = 900,
   kCuCaptureInvalidated = 901,
   kCuCaptureUnjoined = 904,
@@ -91,7 +94,7 @@ constexpr unsigned kCuEventDisableTiming = 2;
   X(cuStreamWaitEvent, (CuStream stream, CuEvent event, unsigned flags))                            \
   X(cuStreamQuery, (CuStream stream))                                                               \
   X(cuStreamSynchronize, (CuStream stream))                                                         \
-  X(cuStreamIsCapturing, (CuStream stream, CuCaptureStatus * status))                               \
+  X(cuStreamGetCaptureInfo, (CuStream stream, CuCaptureStatus * status, unsigned long long* id))    \
   X(cuStreamGetCtx, (CuStream stream, CuContext * context))                                         \
   X(cuThreadExchangeStreamCaptureMode, (CuCaptureMode * mode))                                      \
   X(cuEventCreate, (CuEvent * event, unsigned flags))                                               \

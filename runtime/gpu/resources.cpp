@@ -47,7 +47,7 @@ DeviceModule::DeviceModule(DeviceHandle device, const std::string& image, const 
     : DeviceResource(std::move(device), &Driver::cuModuleUnload), name_(name) {
   const OnDevice current(*device_);
   const CuResult result = driver().cuModuleLoadData(&handle_, image.data());
-  if (result == kCuInvalidImage || result == kCuNoBinaryForGpu) {
+  if (result == kCuInvalidImage || result == kCuNoBinaryForGpu || result == kCuInvalidSource) {
     // What an older driver says of the cubins of a newer toolkit as well.
     int version = 0;
     driver().cuDriverGetVersion(&version);

@@ -49,7 +49,9 @@ double time_calls_us(CallVectors& vectors, cerarComm_t comm, const MeasureOption
   using Clock = std::chrono::steady_clock;
   // In place the numbers grow with each call; averages keep them where they are.
   const cerarRedOp_t op = options.in_place ? cerarAverage : options.op;
+  meet();
   require_success(cerarCommPrepare(comm, options.count, options.type, op));
+  meet();
   for (int i = 0; i < warmups; ++i) vectors.all_reduce(comm, op);
   vectors.wait(comm);
   meet();

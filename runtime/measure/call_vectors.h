@@ -13,6 +13,9 @@ class CallVectors {
  public:
   virtual ~CallVectors() = default;
 
+  /// Room for vectors of so many bytes, so that `load` allocates nothing.
+  virtual void reserve(std::size_t /*bytes*/) {}
+
   /// What the next calls read and overwrite, as elements of options.type: `input` alone in place, else an
   /// output of NaNs beside it.
   virtual void load(const std::vector<float>& input, const MeasureOptions& options) = 0;
@@ -33,7 +36,8 @@ std::unique_ptr<CallVectors> make_host_vectors();
 std::vector<float> poison(std::size_t count);
 
 /// Mean microseconds of a rank's calls, over `iterations` calls after `warmups`. Every rank calls it, with
-/// vectors loaded; `meet` returns when all have called it.
+/// vectors loaded; `meet` returns when all have called it. On GPUs of one process nothing may be allocated
+/// while calls of other ranks are under way (cerar.h), so ranks also meet around what does.
 double time_calls_us(CallVectors& vectors, cerarComm_t comm, const MeasureOptions& options, int warmups,
                      int iterations, const std::function<void()>& meet);
 

@@ -50,6 +50,8 @@ std::vector<std::vector<double>> JobRank::gather(const std::vector<double>& mine
   return all;
 }
 
+void JobRank::meet() const { gather({0}); }
+
 JobComms make_job_comms(const std::string& plan_directory,
                         const std::function<cerarResult_t(cerarComm_t* comm, cerarPlan_t plan)>& make_comm) {
   cerarPlan_t plan = nullptr;
@@ -69,6 +71,9 @@ JobComms make_job_comms(const std::string& plan_directory,
 Errors measure_errors(const JobRank& rank, const MeasureOptions& options) {
   CallVectors& vectors = rank.vectors();
   vectors.load(make_input(options, rank.rank()), options);
+  rank.meet();
+  require_success(cerarCommPrepare(rank.comms().measured.get(), options.count, options.type, options.op));
+  rank.meet();
   vectors.all_reduce(rank.comms().measured.get(), options.op);
   vectors.wait(rank.comms().measured.get());
   Errors errors;
@@ -102,8 +107,7 @@ Errors measure_errors(const JobRank& rank, const MeasureOptions& options) {
 double measure_time_us(const JobRank& rank, cerarComm_t comm, const MeasureOptions& options, int warmups,
                        int iterations) {
   rank.vectors().load(make_input(options, rank.rank()), options);
-  const double mine = time_calls_us(rank.vectors(), comm, options, warmups, iterations,
-                                    [&] { rank.gather({0}); });  // all start together
+  const double mine = time_calls_us(rank.vectors(), comm, options, warmups, iterations, [&] { rank.meet(); });
   double slowest = 0;
   for (const auto& row : rank.gather({mine})) slowest = std::max(slowest, row[0]);
   return slowest;

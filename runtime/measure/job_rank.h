@@ -33,6 +33,9 @@ class JobRank {
   /// The numbers of every rank, [rank][...], unchanged. Every rank calls it, with as many.
   std::vector<std::vector<double>> gather(const std::vector<double>& mine) const;
 
+  /// Returns when every rank has called it.
+  void meet() const;
+
   /// The exact sum or average over ranks. Every rank calls it.
   std::vector<float> combine(const std::vector<float>& mine, cerarRedOp_t op) const;
 

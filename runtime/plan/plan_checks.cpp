@@ -62,6 +62,10 @@ void check_variant(const Plan& plan, const Variant& variant) {
   if (!std::has_single_bit(static_cast<unsigned>(variant.interleave)) || variant.interleave < 4)
     fail(fmt::format("variant {}: interleave is {} but must be a power of two, at least 4.", variant.name,
                      variant.interleave));
+  // Scales of blocks lie behind three bytes for each two numbers, and must be aligned.
+  if (variant.wire == Wire::fx12 && variant.interleave < 8)
+    fail(fmt::format("variant {}: interleave is {} but must be at least 8 for messages of {}.", variant.name,
+                     variant.interleave, name_of(variant.wire)));
   if (variant.wire != Wire::f32 && variant.interleave > 512)
     fail(fmt::format("variant {}: interleave is {} but must be at most 512 for messages of {}.", variant.name,
                      variant.interleave, name_of(variant.wire)));

@@ -41,6 +41,10 @@ class DeviceTransport {
     throw Error(ErrorCode::internal, "this transport has no all-reduce of its own.");
   }
 
+  /// What the first such call of this shape sets up: connections, which no capture may make. Every rank
+  /// calls.
+  virtual void prepare_all_reduce(std::uint64_t /*count*/, DataType, bool /*averages*/) {}
+
   /// What went wrong since, on any rank, if something did.
   virtual std::optional<Error> failure() = 0;
 

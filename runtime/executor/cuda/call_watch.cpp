@@ -58,7 +58,6 @@ void CallWatch::fail(const Error& error) {
     if (failure_) return;
     failure_ = error;
   }
-  transport_.abort(error.what());
   changed_.notify_all();
 }
 
@@ -73,48 +72,56 @@ void CallWatch::drain() {
 void CallWatch::run(const std::stop_token& stop) {
   // Asking for events is among what a capture in another thread forbids, unless this thread says that it
   // takes no part in it.
-  CuCaptureMode mode = kCuCaptureRelaxed;
-  driver().cuThreadExchangeStreamCaptureMode(&mode);
+  const OutsideCaptures outside;
   const auto period = std::clamp<std::chrono::milliseconds>(timeout_ / 20, std::chrono::milliseconds(2),
                                                             std::chrono::milliseconds(50));
-  while (!stop.stop_requested()) {
+  while (!failure() && !stop.stop_requested()) {
     if (const auto error = look()) fail(*error);
     std::unique_lock lock(mutex_);
     changed_.notify_all();
-    if (failure_) {  // nothing is left to watch
-      changed_.wait(lock, stop, [] { return false; });
-      return;
-    }
-    changed_.wait_for(lock, stop, period, [] { return false; });
+    changed_.wait_for(lock, stop, period, [&] { return failure_.has_value(); });
   }
+  if (const auto error = failure()) transport_.abort(error->what());
 }
 
+std::vector<CallWatch::Call*> CallWatch::calls_under_way() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Call*> found;
+  for (auto& call : calls_)
+    if (call.state == Call::State::under_way) found.push_back(&call);
+  return found;
+}
+
+// The driver may keep this thread waiting while another one frees memory, and then nobody may wait for the
+// watch's lock: only this thread ends what is under way, so it asks for events without it.
 std::optional<Error> CallWatch::look() {
   if (auto error = transport_.failure()) return error;
-  const std::lock_guard lock(mutex_);
+  const auto calls = calls_under_way();
+  if (calls.empty()) return std::nullopt;
   try {
     const OnDevice current(*device_);
-    for (auto& call : calls_) {
-      if (call.state != Call::State::under_way) continue;
-      const CuResult finished = driver().cuEventQuery(call.finished.get());
+    for (Call* const call : calls) {
+      const CuResult finished = driver().cuEventQuery(call->finished.get());
       if (finished == kCuSuccess) {
-        call.state = Call::State::free;
+        drop(call);
         continue;
       }
+      if (finished == kCuDeinitialised) return std::nullopt;  // the process ends
       if (finished != kCuNotReady)
         return Error(ErrorCode::system,
                      fmt::format("device {} failed: {}, in all-reduce number {} of {}; the process must be "
                                  "started again.",
-                                 device_->ordinal(), words_of(finished), call.operation, plan_));
-      if (!call.since && driver().cuEventQuery(call.started.get()) == kCuSuccess) call.since = Clock::now();
-      if (call.since && Clock::now() - *call.since > timeout_)
+                                 device_->ordinal(), words_of(finished), call->operation, plan_));
+      if (!call->since && driver().cuEventQuery(call->started.get()) == kCuSuccess)
+        call->since = Clock::now();
+      if (call->since && Clock::now() - *call->since > timeout_)
         return Error(
             ErrorCode::timeout,
             fmt::format("rank {} waited {} ms for its neighbours, ranks {} and {}, in all-reduce number "
                         "{} of {}.",
                         transport_.rank(), timeout_.count(),
                         (transport_.rank() + transport_.size() - 1) % transport_.size(),
-                        (transport_.rank() + 1) % transport_.size(), call.operation, plan_));
+                        (transport_.rank() + 1) % transport_.size(), call->operation, plan_));
     }
   } catch (const Error& error) {
     return error;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/gpu/resources.h"
@@ -24,7 +25,8 @@ class CallWatch {
     DeviceEvent started, finished;
     std::uint64_t operation = 0;
     enum class State { free, taken, under_way } state = State::free;
-    std::optional<std::chrono::steady_clock::time_point> since;  ///< when it was first seen to have begun
+    /// When it was first seen to have begun; of the watch's thread while the call is under way.
+    std::optional<std::chrono::steady_clock::time_point> since;
   };
 
   /// Of calls under way at most so many are watched; of later ones only what the transport says.
@@ -41,7 +43,8 @@ class CallWatch {
   void drop(Call* call);
 
   std::optional<Error> failure() const;
-  /// The first failure is kept; the transport is told to give up.
+  /// The first failure is kept; the watch's thread tells the transport to give up. Not the caller's: NCCL's
+  /// abort waits for graphs to be destroyed.
   void fail(const Error& error);
 
   /// Waits until no call is under way, at most for the timeout of each.
@@ -50,6 +53,7 @@ class CallWatch {
  private:
   void run(const std::stop_token& stop);
   std::optional<Error> look();
+  std::vector<Call*> calls_under_way();
 
   DeviceHandle device_;
   DeviceTransport& transport_;

@@ -31,21 +31,31 @@ namespace {
 class CudaExecutor final : public Executor {
  public:
   CudaExecutor(std::shared_ptr<const Plan> plan, const std::filesystem::path& directory,
-               std::unique_ptr<DeviceTransport> transport, std::chrono::milliseconds timeout)
+               std::unique_ptr<DeviceTransport> transport, std::chrono::milliseconds timeout, bool meets)
       : plan_(std::move(plan)),
         transport_(std::move(transport)),
         device_(transport_->device()),
         forked_(device_),
         watch_(device_, *transport_, timeout, words_of(plan_.get())) {
+    if (meets) meet();
     if (plan_) kernels_.emplace(device_, plan_, directory);
   }
 
-  ~CudaExecutor() override { watch_.drain(); }
+  ~CudaExecutor() override {
+    const OutsideCaptures outside;
+    watch_.drain();
+    // More calls than the watch follows, and replays of graphs.
+    if (!watch_.failure())
+      for (const auto& lane : lanes_) lane.finish();
+    lanes_.clear();
+    kernels_.reset();
+  }
 
   CallReport all_reduce(const Call& call) override {
     require_healthy();
     const OnDevice current(*device_);
-    const bool captured = check_call(call, *device_);
+    const std::uint64_t capture = check_call(call, *device_);
+    const bool captured = capture != 0;
     CallReport report{.operation = operation_};
     if (call.count == 0 || transport_->size() == 1) {
       copy_alone(call);
@@ -56,9 +66,9 @@ class CudaExecutor final : public Executor {
       throw Error(ErrorCode::unsupported,
                   "the stream is being captured into a graph, which only NCCL communicators can follow; call "
                   "outside the capture.");
+    require_lanes_in(capture);
     const CallShape& shape = prepared(call, captured);
     ++operation_;
-    has_graphs_ = has_graphs_ || captured;
     CallWatch::Call* const watched = captured ? nullptr : watch_.take(report.operation);
     try {
       enqueue(call, shape, watched ? watched->started : forked_, report);
@@ -67,9 +77,7 @@ class CudaExecutor final : public Executor {
     } catch (const Error& error) {
       // Whatever was enqueued may wait for what was not.
       watch_.drop(watched);
-      const Error complete(error.code(), with_call(error.what(), report.operation, plan_.get()));
-      watch_.fail(complete);
-      throw complete;
+      fail(error, report.operation);
     }
     return report;
   }
@@ -77,13 +85,47 @@ class CudaExecutor final : public Executor {
   void prepare(const Call& call) override {
     require_healthy();
     const OnDevice current(*device_);
-    if (call.count > 0 && transport_->size() > 1) prepared(call, false);
+    if (call.count == 0 || transport_->size() == 1) return;
+    if (prepared(call, false).variant) return;
+    // What NCCL would set up in the first call of this size.
+    const OutsideCaptures outside;
+    try {
+      transport_->prepare_all_reduce(call.count, call.type, call.reduction == Reduction::average);
+    } catch (const Error& error) {
+      fail(error, operation_);
+    }
   }
 
   std::optional<Error> failure() override { return watch_.failure(); }
 
  private:
   using Key = std::tuple<std::uint64_t, DataType, Reduction>;
+
+  [[noreturn]] void fail(const Error& error, std::uint64_t operation) {
+    const Error complete(error.code(), with_call(error.what(), operation, plan_.get()));
+    watch_.fail(complete);
+    throw complete;
+  }
+
+  // Ranks in processes: their plans must be the same.
+  void meet() {
+    try {
+      require_agreement(transport_->exchange(describe_call(0, 0, "", "", plan_ ? plan_->digest : "")));
+    } catch (const Error& error) {
+      transport_->abort(error.what());  // what is enqueued would wait for ranks that do not come
+      throw;
+    }
+  }
+
+  // Until a capture ends, what it has captured of this communicator's streams is its own.
+  void require_lanes_in(std::uint64_t capture) const {
+    if (lanes_.empty()) return;
+    const std::uint64_t theirs = capture_of(lanes_.front().kernels());
+    if (theirs != 0 && theirs != capture)
+      throw Error(ErrorCode::invalid_argument,
+                  "a call of this communicator is in a capture that has not ended; end it before calls "
+                  "outside of it.");
+  }
 
   static CuStream stream_of(const Call& call) { return static_cast<CuStream>(call.stream); }
 
@@ -131,6 +173,7 @@ class CudaExecutor final : public Executor {
           fmt::format("the stream is being captured, but nothing is prepared for {} elements of {}; call "
                       "cerarCommPrepare for them before the capture.",
                       call.count, name_of(call.type)));
+    const OutsideCaptures outside;
     if (found == shapes_.end()) return shapes_.emplace(key, prepare_shape(call, variant)).first->second;
     make_room(found->second, false);  // vectors that are not aligned, for the first time
     return found->second;
@@ -148,9 +191,7 @@ class CudaExecutor final : public Executor {
     } catch (const Error& error) {
       // A disagreement is found before anything is enqueued, on every rank.
       if (error.code() == ErrorCode::mismatch) throw;
-      const Error complete(error.code(), with_call(error.what(), operation_, plan_.get()));
-      watch_.fail(complete);
-      throw complete;
+      fail(error, operation_);
     }
     return shape;
   }
@@ -164,7 +205,7 @@ class CudaExecutor final : public Executor {
 
   void make_room(const CallShape& shape, bool in_place) {
     while (lanes_.size() < shape.lanes) lanes_.emplace_back(device_);
-    for (std::size_t i = 0; i < shape.lanes; ++i) lanes_[i].reserve(lane_bytes(shape, in_place), has_graphs_);
+    for (std::size_t i = 0; i < shape.lanes; ++i) lanes_[i].reserve(lane_bytes(shape, in_place));
   }
 
   void enqueue(const Call& call, const CallShape& shape, const DeviceEvent& started, CallReport& report) {
@@ -238,7 +279,6 @@ class CudaExecutor final : public Executor {
   std::map<Key, CallShape> shapes_;
   Turns turns_;
   std::uint64_t operation_ = 0;
-  bool has_graphs_ = false;
   DeviceEvent forked_;  // of calls that are not watched
   CallWatch watch_;     // last: its thread uses what is above
 };
@@ -248,8 +288,9 @@ class CudaExecutor final : public Executor {
 std::unique_ptr<Executor> make_cuda_executor(std::shared_ptr<const Plan> plan,
                                              const std::filesystem::path& directory,
                                              std::unique_ptr<DeviceTransport> transport,
-                                             std::chrono::milliseconds timeout) {
-  return std::make_unique<CudaExecutor>(std::move(plan), directory, std::move(transport), timeout);
+                                             std::chrono::milliseconds timeout, bool meets) {
+  const OutsideCaptures outside;
+  return std::make_unique<CudaExecutor>(std::move(plan), directory, std::move(transport), timeout, meets);
 }
 
 }  // namespace cerar::runtime

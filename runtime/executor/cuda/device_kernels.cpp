@@ -14,6 +14,10 @@
 namespace cerar::runtime {
 namespace {
 
+// Blocks in a grid, as a multiple of those that a whole device holds. With one wave each block would do an
+// equal share, and those that find no place beside NCCL's kernels or another lane's would double the time.
+constexpr long long kWaves = 4;
+
 // "sm_80" as 80, 0 for anything else.
 int number_of(const std::string& architecture) {
   int number = 0;
@@ -44,7 +48,7 @@ std::string best_target(const std::vector<std::string>& targets, const std::stri
 
 void DeviceKernel::launch_block(const void* arguments, long long packs, CuStream stream) const {
   const long long wanted = (packs + threads - 1) / threads;
-  const auto blocks = static_cast<unsigned>(std::clamp<long long>(wanted, 1, resident_blocks));
+  const auto blocks = static_cast<unsigned>(std::clamp<long long>(wanted, 1, kWaves * resident_blocks));
   void* parameters[] = {const_cast<void*>(arguments)};
   check(driver().cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr),
         "launching a kernel");

@@ -1,5 +1,6 @@
 #include "runtime/executor/cuda/device_lane.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cerar::runtime {
@@ -18,16 +19,21 @@ bool DeviceLane::holds(const LaneBytes& bytes) const {
          copy_.bytes() >= bytes.copy && padded_.bytes() >= bytes.padded;
 }
 
-void DeviceLane::reserve(const LaneBytes& bytes, bool keep) {
+void DeviceLane::reserve(const LaneBytes& bytes) {
   const auto grow = [&](DeviceBuffer& buffer, std::uint64_t wanted) {
     if (buffer.bytes() >= wanted) return;
-    DeviceBuffer before = std::exchange(buffer, DeviceBuffer(device_, wanted));
-    if (keep) kept_.push_back(std::move(before));  // else it is freed here, once the device is idle
+    const std::uint64_t size = std::max(wanted, buffer.bytes() + buffer.bytes() / 2);
+    DeviceBuffer before = std::exchange(buffer, DeviceBuffer(device_, size));
+    if (before.bytes() > 0) kept_.push_back(std::move(before));
   };
   for (auto& buffer : message_) grow(buffer, bytes.message);
   grow(early_, bytes.early);
   grow(copy_, bytes.copy);
   grow(padded_, bytes.padded);
+}
+
+void DeviceLane::finish() const noexcept {
+  for (const auto& stream : {kernels(), messages()}) driver().cuStreamSynchronize(stream);
 }
 
 std::uint64_t DeviceLane::bytes() const {

@@ -24,11 +24,14 @@ class DeviceLane {
  public:
   explicit DeviceLane(DeviceHandle device);
 
-  /// Makes room. Waits for the device only where memory is missing. `keep`: graphs may hold addresses of what
-  /// there is, which stays allocated then.
-  void reserve(const LaneBytes& bytes, bool keep);
+  /// Makes room. What was there stays allocated: calls under way and graphs hold addresses of it, and freeing
+  /// may wait for devices whose kernels wait for this rank. So a buffer grows at least by half.
+  void reserve(const LaneBytes& bytes);
   bool holds(const LaneBytes& bytes) const;
   std::uint64_t bytes() const;
+
+  /// Waits until what was enqueued is done, as well as a device that still answers can.
+  void finish() const noexcept;
 
   CuStream kernels() const { return kernels_.get(); }
   CuStream messages() const { return messages_.get(); }

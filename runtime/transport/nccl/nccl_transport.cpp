@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "runtime/transport/nccl/nccl.h"
 
@@ -47,20 +48,46 @@ class OwnedComm {
   NcclComm comm_ = nullptr;
 };
 
+// Waits until what was begun on a communicator that does not block is done.
+NcclResult settled(NcclComm comm, Clock::time_point deadline) {
+  for (;;) {
+    NcclResult state = kNcclSuccess;
+    const NcclResult asked = nccl().ncclCommGetAsyncError(comm, &state);
+    if (asked != kNcclSuccess) return asked;
+    if (state != kNcclInProgress || Clock::now() > deadline) return state;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+// What ranks exchange their descriptions with. Made before ranks meet: allocating may wait for devices, and
+// those of ranks in other threads may be waiting for this one.
+struct Exchange {
+  Exchange(DeviceHandle device, int ranks)
+      : stream(device),
+        done(device),
+        own(device, 2 * sizeof(CallDescription)),
+        all(device, static_cast<std::uint64_t>(ranks) * sizeof(CallDescription)) {}
+
+  DeviceStream stream;
+  DeviceEvent done;
+  DeviceBuffer own, all;  // a description and what the neighbour sends; [rank] descriptions
+};
+
 class NcclTransport final : public DeviceTransport {
  public:
-  NcclTransport(OwnedComm parent, OwnedComm comm, DeviceHandle device, std::chrono::milliseconds timeout)
-      : parent_(std::move(parent)), comm_(std::move(comm)), device_(std::move(device)), timeout_(timeout) {
+  NcclTransport(OwnedComm parent, OwnedComm comm, DeviceHandle device, Exchange exchange,
+                std::chrono::milliseconds timeout)
+      : parent_(std::move(parent)),
+        comm_(std::move(comm)),
+        device_(std::move(device)),
+        timeout_(timeout),
+        exchange_(std::move(exchange)) {
     check(nccl().ncclCommUserRank(comm_.get(), &rank_), "asking a communicator for its rank");
     check(nccl().ncclCommCount(comm_.get(), &size_), "asking a communicator for its ranks");
-    stream_ = DeviceStream(device_);
-    done_ = DeviceEvent(device_);
-    const auto ranks = static_cast<std::uint64_t>(size_);
-    own_ = DeviceBuffer(device_, 2 * sizeof(CallDescription));
-    all_ = DeviceBuffer(device_, ranks * sizeof(CallDescription));
   }
 
   ~NcclTransport() override {
+    const OutsideCaptures outside;
     const OnDevice current(*device_);
     comm_ = OwnedComm();
     if (aborted_) parent_.abort();  // destroying it might wait for a rank that is gone
@@ -77,20 +104,26 @@ class NcclTransport final : public DeviceTransport {
     const OnDevice current(*device_);
     std::vector<CallDescription> calls(static_cast<std::size_t>(size_));
     const Driver& d = driver();
-    check(d.cuMemcpyHtoDAsync_v2(own_.address(), &mine, sizeof(mine), stream_.get()), "copying to a device");
+    const CuAddress own = exchange_.own.address(), all = exchange_.all.address();
+    const CuStream stream = exchange_.stream.get();
+    check(d.cuMemcpyHtoDAsync_v2(own, &mine, sizeof(mine), stream), "copying to a device");
+    check(d.cuMemsetD32Async(all, ~0u, calls.size() * sizeof(mine) / 4, stream), "filling device memory");
     call([&](NcclComm comm) {
-      check(nccl().ncclAllGather(pointer_to(own_.address()), pointer_to(all_.address()), sizeof(mine),
-                                 kNcclUint8, comm, stream_.get()),
+      begun(nccl().ncclAllGather(pointer_to(own), pointer_to(all), sizeof(mine), kNcclUint8, comm, stream),
             "exchanging what ranks call");
       // A first message between neighbours: NCCL connects them now, and neither in a capture nor in a call
       // that must not wait.
-      pass_with(comm, stream_.get(), own_.address(), own_.address() + sizeof(mine), sizeof(mine));
+      pass_with(comm, stream, own, own + sizeof(mine), sizeof(mine));
     });
-    record(done_, stream_.get());
-    await(mine);
-    check(d.cuMemcpyDtoHAsync_v2(calls.data(), all_.address(), calls.size() * sizeof(mine), stream_.get()),
+    await(words_of(mine));
+    check(d.cuMemcpyDtoHAsync_v2(calls.data(), all, calls.size() * sizeof(mine), stream),
           "copying from a device");
-    check(d.cuStreamSynchronize(stream_.get()), "waiting for a copy from a device");
+    check(d.cuStreamSynchronize(stream), "waiting for a copy from a device");
+    if (std::memcmp(&calls[static_cast<std::size_t>(rank_)], &mine, sizeof(mine)) != 0)
+      throw Error(
+          ErrorCode::invalid_argument,
+          "NCCL has put off what it was told, as it does between ncclGroupStart and ncclGroupEnd; calls "
+          "of CERAR must not lie between them.");
     return calls;
   }
 
@@ -101,13 +134,25 @@ class NcclTransport final : public DeviceTransport {
   void all_reduce(CuAddress send, CuAddress receive, std::uint64_t count, DataType type, bool averages,
                   CuStream stream) override {
     call([&](NcclComm comm) {
-      check(nccl().ncclAllReduce(pointer_to(send), pointer_to(receive), count, type_of(type),
+      begun(nccl().ncclAllReduce(pointer_to(send), pointer_to(receive), count, type_of(type),
                                  averages ? kNcclAverage : kNcclSum, comm, stream),
             "NCCL's all-reduce");
     });
   }
 
+  void prepare_all_reduce(std::uint64_t count, DataType type, bool averages) override {
+    const OnDevice current(*device_);
+    const DeviceBuffer vector(device_, count * size_of(type));
+    all_reduce(vector.address(), vector.address(), count, type, averages, exchange_.stream.get());
+    await("prepare NCCL's all-reduce");
+  }
+
   std::optional<Error> failure() override {
+    // NCCL may connect ranks in the thread that calls it, and waits for them without a limit.
+    const auto since = calling_since_.load();
+    if (since != Clock::time_point() && Clock::now() - since > timeout_)
+      return Error(ErrorCode::timeout,
+                   fmt::format("rank {} waited {} ms in NCCL for other ranks.", rank_, timeout_.count()));
     const std::lock_guard lock(mutex_);
     if (!comm_.get()) return std::nullopt;  // the reason is known
     NcclResult error = kNcclSuccess;
@@ -124,7 +169,8 @@ class NcclTransport final : public DeviceTransport {
       const std::lock_guard lock(mutex_);
       if (aborted_.exchange(true)) return;
       const auto patience = Clock::now() + kGrace;
-      while (calling_ && Clock::now() < patience) std::this_thread::sleep_for(kPause);
+      while (calling_since_.load() != Clock::time_point() && Clock::now() < patience)
+        std::this_thread::sleep_for(kPause);
       const OnDevice current(*device_);
       comm_.abort();
     } catch (...) {  // the device is lost, and the communicator with it
@@ -138,13 +184,20 @@ class NcclTransport final : public DeviceTransport {
   // One call of NCCL, or a group of them. `abort` waits for it a while, and may end it from another thread.
   template <typename Body>
   void call(Body body) {
-    calling_ = true;
+    calling_since_ = Clock::now();
     const struct Called {
-      std::atomic<bool>& flag;
-      ~Called() { flag = false; }
-    } called{calling_};
+      std::atomic<Clock::time_point>& since;
+      ~Called() { since = Clock::time_point(); }
+    } called{calling_since_};
     if (aborted_) throw Error(ErrorCode::peer_failed, fmt::format("rank {} gave up.", rank_));
     body(comm_.get());
+  }
+
+  // Our communicator blocks, unless the environment says that none does (NCCL_COMM_BLOCKING=0).
+  template <typename... Values>
+  void begun(NcclResult result, fmt::format_string<const Values&...> what, const Values&... values) {
+    if (result == kNcclInProgress) result = settled(comm_.get(), Clock::now() + timeout_);
+    check(result, what, values...);
   }
 
   void pass_with(NcclComm comm, CuStream stream, CuAddress message, CuAddress received, std::uint64_t bytes) {
@@ -156,21 +209,23 @@ class NcclTransport final : public DeviceTransport {
     const NcclResult ended = n.ncclGroupEnd();  // also after a failure: groups are the thread's
     check(sent, "sending {} bytes to rank {}", bytes, next());
     check(received_result, "receiving {} bytes from rank {}", bytes, previous());
-    check(ended, "passing {} bytes on from rank {}", bytes, rank_);
+    begun(ended, "passing {} bytes on from rank {}", bytes, rank_);
   }
 
-  // Polls instead of waiting, so that a rank that does not come, and NCCL's own errors, end it.
-  void await(const CallDescription& mine) {
+  // Until what the exchange's stream holds is done. Polls instead of waiting, so that a rank that does not
+  // come, and NCCL's own errors, end it.
+  void await(const std::string& purpose) {
+    record(exchange_.done, exchange_.stream.get());
     const auto deadline = Clock::now() + timeout_;
     for (;;) {
-      const CuResult state = driver().cuEventQuery(done_.get());
+      const CuResult state = driver().cuEventQuery(exchange_.done.get());
       if (state == kCuSuccess) return;
       if (state != kCuNotReady) check(state, "waiting for other ranks");
       if (const auto error = failure()) throw *error;
       if (aborted_) throw Error(ErrorCode::peer_failed, fmt::format("rank {} gave up.", rank_));
       if (Clock::now() > deadline)
         throw Error(ErrorCode::timeout, fmt::format("rank {} waited {} ms for all ranks to {}.", rank_,
-                                                    timeout_.count(), words_of(mine)));
+                                                    timeout_.count(), purpose));
       std::this_thread::sleep_for(kPause);
     }
   }
@@ -179,39 +234,37 @@ class NcclTransport final : public DeviceTransport {
   DeviceHandle device_;
   const std::chrono::milliseconds timeout_;
   int rank_ = 0, size_ = 1;
-  DeviceStream stream_;
-  DeviceEvent done_;
-  DeviceBuffer own_, all_;  // a description and what the neighbour sends; [rank] descriptions
-  std::atomic<bool> calling_ = false, aborted_ = false;
+  Exchange exchange_;
+  std::atomic<Clock::time_point> calling_since_{};  // the epoch: not within a call of NCCL
+  std::atomic<bool> aborted_ = false;
   std::mutex mutex_;  // of the communicator's end
 };
 
-// Waits until what was begun on a communicator that does not block is done.
-NcclResult settled(NcclComm comm, Clock::time_point deadline) {
-  for (;;) {
-    NcclResult state = kNcclSuccess;
-    const NcclResult asked = nccl().ncclCommGetAsyncError(comm, &state);
-    if (asked != kNcclSuccess) return asked;
-    if (state != kNcclInProgress || Clock::now() > deadline) return state;
-    std::this_thread::sleep_for(kPause);
-  }
+// Keeps what NCCL may still write to.
+void abandon(std::unique_ptr<NcclComm> cell) {
+  static std::mutex mutex;
+  static auto& cells = *new std::vector<std::unique_ptr<NcclComm>>;
+  const std::lock_guard lock(mutex);
+  cells.push_back(std::move(cell));
 }
 
-// A communicator of our own with the same ranks, whose calls block only until they are enqueued.
+// A communicator of our own with the same ranks, whose calls block only until they are enqueued. Where the
+// parent does not block, NCCL returns at once and writes the child's handle when all ranks have come, whether
+// somebody still waits for it or not; the parent is busy until then.
 OwnedComm split(NcclComm comm, int rank, Clock::time_point deadline) {
   NcclConfig config;
   config.blocking = 1;
-  NcclComm made = nullptr;
-  NcclResult result = nccl().ncclCommSplit(comm, 0, rank, &made, &config);
-  if (result == kNcclInProgress) {  // the parent does not block: first it is busy, then its child
-    result = settled(comm, deadline);
-    if (result == kNcclSuccess) result = settled(made, deadline);
-  }
-  OwnedComm own(made);
-  if (result != kNcclSuccess) own.abort();
-  if (result == kNcclInProgress)
+  auto made = std::make_unique<NcclComm>(nullptr);
+  NcclResult result = nccl().ncclCommSplit(comm, 0, rank, made.get(), &config);
+  if (result == kNcclSuccess || result == kNcclInProgress) result = settled(comm, deadline);
+  if (result == kNcclInProgress) {
+    abandon(std::move(made));
     throw Error(ErrorCode::timeout,
                 fmt::format("rank {} waited too long for all ranks to split a communicator.", rank));
+  }
+  OwnedComm own(*made);
+  if (result == kNcclSuccess) result = own.get() ? settled(own.get(), deadline) : kNcclInternalError;
+  if (result != kNcclSuccess) own.abort();
   check(result, "splitting a communicator");
   return own;
 }
@@ -236,21 +289,25 @@ NcclUniqueId make_nccl_id() {
 
 std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, std::chrono::milliseconds timeout) {
   driver();
-  nccl_ranks(comm);
   int ordinal = 0, rank = 0;
   check(nccl().ncclCommUserRank(comm, &rank), "asking a communicator for its rank");
   check(nccl().ncclCommCuDevice(comm, &ordinal), "asking a communicator for its device");
   auto device = std::make_shared<const Device>(ordinal);
+  const OutsideCaptures outside;
   const OnDevice current(*device);
+  Exchange exchange(device, nccl_ranks(comm));
   OwnedComm own = split(comm, rank, Clock::now() + timeout);
-  return std::make_unique<NcclTransport>(OwnedComm(), std::move(own), std::move(device), timeout);
+  return std::make_unique<NcclTransport>(OwnedComm(), std::move(own), std::move(device), std::move(exchange),
+                                         timeout);
 }
 
 std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int rank, int ranks, int device,
                                                      std::chrono::milliseconds timeout) {
   driver();
   auto handle = std::make_shared<const Device>(device);
+  const OutsideCaptures outside;
   const OnDevice current(*handle);
+  Exchange exchange(handle, ranks);
   const auto deadline = Clock::now() + timeout;
   // Without blocking, since a rank that does not come would block it for good.
   NcclConfig config;
@@ -265,8 +322,15 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int
                 fmt::format("rank {} waited {} ms for all {} ranks to join with the same id.", rank,
                             timeout.count(), ranks));
   check(result, "joining {} ranks as rank {}", ranks, rank);
-  OwnedComm own = split(parent.get(), rank, deadline);
-  return std::make_unique<NcclTransport>(std::move(parent), std::move(own), std::move(handle), timeout);
+  OwnedComm own;
+  try {
+    own = split(parent.get(), rank, deadline);
+  } catch (const Error&) {
+    parent.abort();  // destroying it would wait for ranks that have not come
+    throw;
+  }
+  return std::make_unique<NcclTransport>(std::move(parent), std::move(own), std::move(handle),
+                                         std::move(exchange), timeout);
 }
 
 }  // namespace cerar::runtime

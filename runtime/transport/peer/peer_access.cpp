@@ -1,7 +1,11 @@
 #include "runtime/transport/peer/peer_access.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <vector>
+
+#include "runtime/base/error.h"
 
 namespace cerar::runtime {
 namespace {
@@ -37,9 +41,15 @@ void open_peer_access(const DeviceHandle& from, const DeviceHandle& to) {
   if (!can) return;
   const OnDevice current(*from);
   const CuResult enabled = d.cuCtxEnablePeerAccess(to->context(), 0);
-  if (enabled == kCuPeerAccessAlreadyEnabled) return;  // another part of the program relies on it
-  if (enabled != kCuSuccess) return;
-  if (!data_arrive(from, to)) d.cuCtxDisablePeerAccess(to->context());
+  if (enabled != kCuSuccess && enabled != kCuPeerAccessAlreadyEnabled) return;
+  if (data_arrive(from, to)) return;
+  if (enabled == kCuPeerAccessAlreadyEnabled)  // another part of the program relies on it
+    throw Error(
+        ErrorCode::system,
+        fmt::format("what device {} writes into memory of device {} does not arrive; switch off access "
+                    "control (ACS) and the IOMMU, or do not enable access between these devices.",
+                    from->ordinal(), to->ordinal()));
+  d.cuCtxDisablePeerAccess(to->context());
 }
 
 }  // namespace cerar::runtime

@@ -41,7 +41,8 @@ TEST_F(Capture, replays_with_changed_inputs) {
   CU(cuStreamBeginCapture_v2(main_, kCuCaptureThreadLocal));
   fork();
   CuCaptureStatus status;
-  CU(cuStreamIsCapturing(side_, &status));
+  unsigned long long id = 0;
+  CU(cuStreamGetCaptureInfo(side_, &status, &id));
   EXPECT_EQ(status, kCuCaptureActive);
   join();
   CU(scale(right_, left_, kElements, 1, main_));
@@ -65,7 +66,8 @@ TEST_F(Capture, unjoined_is_refused) {
   fork();
   EXPECT_EQ(cuStreamEndCapture(main_, &graph_), kCuCaptureUnjoined);
   CuCaptureStatus status;
-  CU(cuStreamIsCapturing(side_, &status));
+  unsigned long long id = 0;
+  CU(cuStreamGetCaptureInfo(side_, &status, &id));
   EXPECT_EQ(status, kCuCaptureNone);
 }
 

@@ -85,8 +85,8 @@ CuResult cuStreamSynchronize(CuStream handle) {
 
 // Asked of an application's stream before anything is known of its context: no context need be current.
 
-CuResult cuStreamIsCapturing(CuStream handle, CuCaptureStatus* status) {
-  SOFTWARE_GPU_ENTER(cuStreamIsCapturing);
+CuResult cuStreamGetCaptureInfo(CuStream handle, CuCaptureStatus* status, unsigned long long* id) {
+  SOFTWARE_GPU_ENTER(cuStreamGetCaptureInfo);
   const std::lock_guard hold(world());
   std::shared_ptr<Stream> stream = streams().find(handle);
   if (!stream) SOFTWARE_GPU_TRY(find_stream(handle, &stream));
@@ -95,6 +95,7 @@ CuResult cuStreamIsCapturing(CuStream handle, CuCaptureStatus* status) {
   *status = !stream->capture           ? kCuCaptureNone
             : stream->capture->valid() ? kCuCaptureActive
                                        : kCuCaptureStatusInvalidated;
+  if (stream->capture) *id = stream->capture->id();
   return kCuSuccess;
 }
 

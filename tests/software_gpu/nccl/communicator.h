@@ -44,7 +44,10 @@ struct Meeting {
 struct Split {
   struct Share {
     int color, key;
-    std::shared_ptr<Communicator> child;  ///< null for kNoColor
+    std::shared_ptr<Communicator> child;   ///< null for kNoColor
+    std::shared_ptr<Communicator> parent;  ///< that does not block, else null
+    NcclComm handle;                       ///< the child's
+    NcclComm* target;  ///< where a parent that does not block writes it, when all have come
   };
   std::map<int, Share> shares;  ///< by the parent's rank
 };
@@ -74,6 +77,7 @@ struct Communicator {
   mutable std::mutex ready_mutex;
   mutable std::condition_variable ready_changed;
   NcclResult state = kNcclInProgress;  ///< of initialisation
+  bool splitting = false;              ///< without blocking, and not all ranks have come
 
   long long collectives = 0;  ///< that have run; guarded by the clique's mutex
   long long splits = 0;       ///< called; guarded by the clique's mutex

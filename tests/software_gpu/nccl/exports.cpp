@@ -49,6 +49,13 @@ NcclResult current_device(int* device) {
 NcclResult destroy(NcclComm comm) {
   const auto communicator = find(comm);
   if (!communicator) return kNcclInvalidArgument;
+  {
+    const std::lock_guard hold(communicator->ready_mutex);
+    if (communicator->splitting) {  // NCCL 2.27 refuses after it has begun a group, which then never ends
+      start_group();
+      return kNcclInvalidArgument;
+    }
+  }
   std::shared_ptr<software_gpu::Completion> last;
   {
     const std::lock_guard hold(software_gpu::world());
@@ -125,20 +132,22 @@ NcclResult ncclCommSplit(NcclComm comm, int color, int key, NcclComm* made, Nccl
   if (!parent || parent->initialised() != kNcclSuccess || color < kNoColor || !valid(config))
     return kNcclInvalidArgument;
   *made = nullptr;
+  NcclComm handle = nullptr;
   std::shared_ptr<Communicator> child;
   if (color != kNoColor) {
     child = std::make_shared<Communicator>();
     child->device = parent->device;
     child->blocking = wants_blocking(config, parent->blocking);
-    *made = add(child);
+    handle = add(child);
   }
-  split(parent, {color, key, child});
-  if (!parent->blocking) return kNcclInProgress;
+  // As NCCL does: without blocking it says success at once, and has not made anything yet.
+  split(parent, {color, key, child, parent->blocking ? nullptr : parent, handle, made});
+  if (!parent->blocking) return kNcclSuccess;
   const NcclResult result = child ? child->wait_initialised() : kNcclSuccess;
-  if (result != kNcclSuccess) {
-    remove(*made);
-    *made = nullptr;
-  }
+  if (result == kNcclSuccess)
+    *made = handle;
+  else
+    remove(handle);
   return result;
 }
 
@@ -178,6 +187,10 @@ NcclResult ncclCommGetAsyncError(NcclComm comm, NcclResult* error) {
   std::function<NcclResult()> deferred;
   {
     const std::lock_guard hold(communicator->ready_mutex);
+    if (communicator->splitting) {
+      *error = kNcclInProgress;
+      return kNcclSuccess;
+    }
     if (!communicator->deferred) return kNcclSuccess;
     if (communicator->polls++ == 0) {
       *error = kNcclInProgress;

@@ -55,6 +55,12 @@ void form_children(const Split& split) {
     }
     finish(*clique);
   }
+  for (const auto& [rank, share] : split.shares) {
+    if (!share.parent) continue;
+    *share.target = share.handle;
+    const std::lock_guard hold(share.parent->ready_mutex);
+    share.parent->splitting = false;
+  }
 }
 
 }  // namespace
@@ -117,6 +123,10 @@ void split(const std::shared_ptr<Communicator>& parent, Split::Share share) {
   const std::lock_guard hold(clique.mutex);
   const long long number = parent->splits++;
   Split& split = clique.splits[number];
+  if (share.parent) {
+    const std::lock_guard hold_parent(parent->ready_mutex);
+    parent->splitting = true;
+  }
   split.shares[parent->rank] = std::move(share);
   if (static_cast<int>(split.shares.size()) < parent->ranks) return;
   form_children(split);
@@ -143,7 +153,10 @@ void abort(Communicator& communicator) {
   for (auto& [number, split] : clique.splits) {
     const auto share = split.shares.find(communicator.rank);
     if (share == split.shares.end()) continue;
-    if (share->second.child) share->second.child->set_state(kNcclInternalError);
+    if (share->second.child) {
+      share->second.child->set_state(kNcclInternalError);
+      remove(share->second.handle);
+    }
     split.shares.erase(share);
   }
   clique.changed.notify_all();

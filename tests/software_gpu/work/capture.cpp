@@ -49,6 +49,11 @@ CuResult Capture::end(const std::shared_ptr<Stream>& stream, std::shared_ptr<Gra
   return kCuSuccess;
 }
 
+unsigned long long Capture::next_id() {
+  static unsigned long long last = 0;
+  return ++last;
+}
+
 CuResult Capture::add(Stream& stream, Work work) {
   if (!valid_) return kCuCaptureInvalidated;
   Graph::Node node{std::move(work.run), stream.context, stream.tips};

@@ -32,6 +32,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
   void invalidate() { valid_ = false; }
 
   bool active() const { return active_; }
+  unsigned long long id() const { return id_; }
   bool valid() const { return valid_; }
   CuCaptureMode mode() const { return mode_; }
   std::thread::id thread() const { return thread_; }
@@ -39,11 +40,13 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
  private:
   bool joined() const;
+  static unsigned long long next_id();
 
   std::shared_ptr<Stream> origin_;
   std::vector<std::shared_ptr<Stream>> streams_;  // origin first
   CuCaptureMode mode_ = kCuCaptureGlobal;
   std::thread::id thread_;
+  const unsigned long long id_ = next_id();
   bool active_ = true, valid_ = true;
   std::shared_ptr<Graph> graph_;
   std::map<std::shared_ptr<Order>, std::size_t> ordered_;  // last node of each order

@@ -5,6 +5,7 @@
 #include "runtime/transport/nccl/nccl_api.h"
 
 #if __has_include(<cuda.h>)
+#define __CUDA_API_VERSION_INTERNAL  // symbols as they are exported, none renamed to a newer version
 #include <cuda.h>
 #endif
 #if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
@@ -31,6 +32,9 @@ TEST(GpuHeaders, DriverIsAsDeclared) {
 #undef CERAR_COMPARE
   EXPECT_EQ(int{kCuInvalidValue}, int{CUDA_ERROR_INVALID_VALUE});
   EXPECT_EQ(int{kCuOutOfMemory}, int{CUDA_ERROR_OUT_OF_MEMORY});
+  EXPECT_EQ(int{kCuDeinitialised}, int{CUDA_ERROR_DEINITIALIZED});
+  EXPECT_EQ(int{kCuInvalidSource}, int{CUDA_ERROR_INVALID_SOURCE});
+  EXPECT_EQ(int{kCuSystemDriverMismatch}, int{CUDA_ERROR_SYSTEM_DRIVER_MISMATCH});
   EXPECT_EQ(int{kCuNoDevice}, int{CUDA_ERROR_NO_DEVICE});
   EXPECT_EQ(int{kCuInvalidDevice}, int{CUDA_ERROR_INVALID_DEVICE});
   EXPECT_EQ(int{kCuInvalidImage}, int{CUDA_ERROR_INVALID_IMAGE});
