@@ -61,6 +61,12 @@ constexpr Code kCodes[] = {{Construction::optimized, 4, 8},
                            {Construction::differential, 3, 9},
                            {Construction::differential, 8, 64}};
 
+TEST_F(Device, CommunicatorsOfTheCallersThatDoNotBlockWork) {
+  const DeviceRanks ranks(Link::polled, device_plan(Construction::ring, 3, 3), 3);
+  const Vectors given = inputs(3, 3001, Input::integers);
+  expect_exact_sums(given, all_reduce(ranks, given, false));
+}
+
 TEST_F(Device, ApproximateCodesKeepTheirClaim) {
   for (const Code& code : kCodes)
     for (const Wire wire : {Wire::f32, Wire::fx16}) {

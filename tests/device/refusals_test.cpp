@@ -250,6 +250,18 @@ TEST_F(Refusals, PlansThatDiffer) {
     });
 }
 
+TEST_F(Refusals, CallsWithinAGroupOfNccls) {
+  const DeviceRanks ranks(Link::nccl, plan_, 3, kTimeoutMs);
+  ranks.run([&](int rank) {
+    const Side side(ranks, rank);
+    ncclGroupStart();
+    expect_refused(side.call(), cerarInvalidArgument, {"ncclGroupStart", "must not lie between", "number 0"});
+    EXPECT_EQ(awaited_error(ranks.comm(rank)), cerarInvalidArgument);
+    ncclGroupEnd();
+    side.wait();
+  });
+}
+
 TEST_F(Refusals, CountsThatDifferAreFoundAndTheCommunicatorStaysUsable) {
   for (const Link link : {Link::nccl, Link::peers}) {
     const DeviceRanks ranks(link, plan_, 3, kTimeoutMs);

@@ -17,6 +17,8 @@ std::string name_of(Link link) {
   switch (link) {
     case Link::nccl:
       return "Nccl";
+    case Link::polled:
+      return "NcclPolled";
     case Link::nccl_id:
       return "NcclId";
     case Link::peers:
@@ -46,17 +48,20 @@ DeviceRanks::DeviceRanks(Link link, const std::string& plan_directory, int ranks
     if (!plan_directory.empty()) require_success(cerarPlanLoad(&plan, plan_directory.c_str()));
     NcclUniqueId nccl_id{};
     cerarNcclId_t id{};
-    if (link == Link::nccl) ncclGetUniqueId(&nccl_id);
+    if (link == Link::nccl || link == Link::polled) ncclGetUniqueId(&nccl_id);
     if (link == Link::nccl_id) require_success(cerarGetNcclId(&id));
     if (link == Link::peers || link == Link::one_gpu)
       require_success(cerarCommInitGpus(comms_.data(), ranks, devices_.data(), plan, timeout_ms));
     run([&](int rank) {
       const auto r = static_cast<std::size_t>(rank);
       require_driver(cuStreamCreate(&streams_[r], kCuStreamNonBlocking), "cuStreamCreate");
-      if (link == Link::nccl) {
+      if (link == Link::nccl || link == Link::polled) {
+        NcclConfig config;
+        config.blocking = link == Link::nccl;
         NcclComm comm = nullptr;
-        if (ncclCommInitRank(&comm, ranks, nccl_id, rank) != kNcclSuccess)
-          throw std::runtime_error("ncclCommInitRank failed");
+        NcclResult result = ncclCommInitRankConfig(&comm, ranks, nccl_id, rank, &config);
+        while (result == kNcclInProgress) ncclCommGetAsyncError(comm, &result);
+        if (result != kNcclSuccess) throw std::runtime_error("ncclCommInitRankConfig failed");
         nccl_[r] = comm;
         require_success(cerarCommInitNccl(&comms_[r], comm, plan, timeout_ms));
       } else if (link == Link::nccl_id) {

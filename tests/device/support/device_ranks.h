@@ -13,6 +13,7 @@ namespace cerar::test {
 /// How ranks on devices are connected.
 enum class Link {
   nccl,     ///< by a communicator of NCCL's that the caller made
+  polled,   ///< by one that does not block
   nccl_id,  ///< by one made from an id
   peers,    ///< threads of one process, a device each
   one_gpu,  ///< threads of one process on one device
