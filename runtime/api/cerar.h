@@ -68,20 +68,31 @@ CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks
  * when the first such communicator is made, and cerarUnsupported says what is missing.
  *
  * Threads: each communicator belongs to one thread at a time; cerarCommGetAsyncError may be called from any.
- * Calls of one communicator on several streams run one after the other.
+ * Calls of one communicator on several streams run one after the other. Where ranks are threads of one
+ * process, allocating and freeing device memory, by whomever, may wait for kernels that wait for the rank
+ * that allocates: let all ranks come out of cerarCommPrepare before the first call, and free nothing while
+ * calls are under way.
+ *
+ * NCCL: calls must not lie between ncclGroupStart and ncclGroupEnd, which would put off their messages but
+ * not their kernels; the first call of each count, type and operation notices and says so. As with any two
+ * communicators of NCCL's on one device, work on another one must come in the same order on every rank, for
+ * instance on the same stream.
  *
  * Graphs: calls may be captured from NCCL communicators, once cerarCommPrepare was called for their count,
- * type and operation. A graph holds addresses inside the communicator: destroy it first. Replays and other
- * calls of the communicator must not overlap, which the caller's streams see to; timeouts do not cover
+ * type and operation; until a capture ends, calls outside of it are refused. A graph holds addresses inside
+ * the communicator: destroy it first, also after an error, since NCCL's abort waits for that. Replays and
+ * other calls of the communicator must not overlap, which the caller's streams see to; timeouts do not cover
  * replays. */
 
 /* The communicator of one rank, on the ranks and the device of `nccl`, an ncclComm_t as void*. Every rank
- * calls. Works on a communicator split from it, so `nccl` stays the caller's and may be used beside it. With
- * plan NULL, and at sizes for which the plan finds NCCL's own all-reduce faster, that is what calls do. Needs
- * NCCL 2.18 or newer. A rank that does not come to the split makes the others wait in NCCL, without a limit.
- * timeout_ms limits how long ranks wait for each other, here, in the first call of each count, type and
- * operation, and from the moment a call begins on its stream; 0 takes CERAR_TIMEOUT (seconds), or 30 s
- * without it. After that the communicator is unusable, and results of calls under way are not valid. */
+ * calls. Works on a communicator split from it: `nccl` stays the caller's, and is ended by a failure here
+ * only where it was made to share its resources with what is split from it (splitShare). With plan NULL, and
+ * at sizes for which the plan finds NCCL's own all-reduce faster, that is what calls do. Needs NCCL 2.18 or
+ * newer; before 2.19.1 its abort may hang when a rank is lost. A rank that does not come to the split makes
+ * the others wait in NCCL, without a limit. timeout_ms limits how long ranks wait for each other, here, in
+ * the first call of each count, type and operation, and from the moment a call begins on its stream; 0 takes
+ * CERAR_TIMEOUT (seconds), or 30 s without it. After that the communicator is unusable, and results of calls
+ * under way are not valid. */
 CERAR_API cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan, int timeout_ms);
 
 /* The same on an NCCL communicator made here: one rank makes an id, the caller carries it to the others. */

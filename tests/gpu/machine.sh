@@ -30,15 +30,15 @@ run_step() {
     return
   fi
   say "-- $name: $*"
-  timeout -k 5 "$limit" "$@" >"$out/step.txt" 2>&1
+  timeout -k 5 "$limit" "$@" >"$scratch/step.txt" 2>&1
   status=$?
-  cat "$out/step.txt" >>"$log"
-  text=$(grep -aE '^(FIGURE|SKIP) ' "$out/step.txt" | tail -n 1 | cut -d' ' -f2-)
+  cat "$scratch/step.txt" >>"$log"
+  text=$(grep -aE '^(FIGURE|SKIP) ' "$scratch/step.txt" | tail -n 1 | cut -d' ' -f2-)
   case $status in
     0) row "$name" ok "$text, $((SECONDS - begun)) s" ;;
     77) row "$name" skipped "$text" ;;
     124 | 137) row "$name" FAILED "not done after $limit s" ;;
-    *) row "$name" FAILED "$(failures_in "$out/step.txt" "$status")" ;;
+    *) row "$name" FAILED "$(failures_in "$scratch/step.txt" "$status")" ;;
   esac
 }
 
@@ -52,12 +52,12 @@ failures_in() {
 # NCCL in the system or in a Python wheel; its folder.
 find_nccl() {
   local folder
-  for folder in ${CERAR_GPU_NCCL:-} $(timeout 30 find / -xdev -name 'libnccl.so.2' -not -path '*/software_gpu/*' -printf '%h\n' 2>/dev/null); do
+  for folder in ${CERAR_GPU_NCCL:-} $(timeout 30 find / /usr /opt /root /home -xdev -name 'libnccl.so.2' -not -path '*/software_gpu/*' -printf '%h\n' 2>/dev/null); do
     [ -e "$folder/libnccl.so.2" ] && echo "$folder" && return
   done
 }
 
-tool() { command -v "$1" || find /usr/local/cuda*/bin /opt/cuda*/bin -maxdepth 1 -name "$1" 2>/dev/null | head -n 1; }
+tool() { command -v "$1" || find /usr/local/cuda*/bin /opt/cuda*/bin /usr/local/nvidia/bin -maxdepth 1 -name "$1" 2>/dev/null | head -n 1; }
 
 # Finds tools; says in the table what is missing.
 find_machine() {
@@ -85,8 +85,9 @@ use_prepared() {
   directory=$(cd "$directory" 2>/dev/null && pwd) || { row prepared FAILED "no such directory"; return; }
   libraries=${LD_LIBRARY_PATH:-}
   libraries=${libraries:+$libraries:}$directory/lib${nccl:+:$nccl}
+  [ ! -d /usr/local/nvidia/lib64 ] || libraries=$libraries:/usr/local/nvidia/lib64 # the driver's, in some containers
   loader=()
-  if ! LD_LIBRARY_PATH=$libraries "$directory/bin/gpu-facts" 2>&1 | grep -q = || [ -n "${CERAR_GPU_LOADER:-}" ]; then
+  if [[ $(LD_LIBRARY_PATH=$libraries "$directory/bin/gpu-facts" 2>&1) != *=* ]] || [ -n "${CERAR_GPU_LOADER:-}" ]; then
     loader=("$directory/libc/ld-linux-x86-64.so.2" --library-path "$directory/libc:$libraries")
     say "the programs start with the C library of $directory/libc"
   fi

@@ -99,7 +99,7 @@ build_here() {
     -DOPENSSL_INCLUDE_DIR="$prefix/include" -DOPENSSL_CRYPTO_LIBRARY="$library/libcrypto.so")
   [ -n "$cmake" ] && [ -n "$compiler" ] || { row build skipped "needs CMake and a C++20 compiler; use --prepare and --use"; return 1; }
   [ -n "${CERAR_GPU_PLANS:-}" ] || { row build skipped "CERAR_GPU_PLANS names no folder of plans; use --prepare and --use"; return 1; }
-  build=$out/build directory=$out/prepared
+  build=$scratch/build directory=$scratch/prepared
   "$cmake" -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DCERAR_BUILD_TUNER=OFF -DCERAR_BUILD_BENCHMARKS=OFF \
     -DCERAR_BUILD_TESTS=OFF -DCERAR_BUILD_BENCH=OFF -DCERAR_BUILD_GPU_PROGRAMS=ON "${found[@]}" >>"$log" 2>&1 &&
     "$cmake" --build "$build" -j "$jobs" --target "${programs[@]}" >>"$log" 2>&1 || { row build FAILED "see the log"; return 1; }

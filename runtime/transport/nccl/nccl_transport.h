@@ -9,9 +9,9 @@
 namespace cerar::runtime {
 
 /// Ranks of an NCCL communicator: rounds are a grouped send and receive. Works on a communicator of its own,
-/// split from `comm`, whose calls may go on beside it; it is aborted after a failure, `comm` never is. Every
-/// rank of `comm` must call. Throws `unsupported` without the driver or NCCL, `invalid_argument` for a
-/// communicator that NCCL does not know.
+/// split from `comm`; it is aborted after a failure, `comm` is not, unless it was made to share its resources
+/// with communicators split from it. Every rank of `comm` must call. Throws `unsupported` without the driver
+/// or NCCL, `invalid_argument` for a communicator that NCCL does not know.
 std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, std::chrono::milliseconds timeout);
 
 /// An id for the ranks of one communicator, made by one of them and carried to the others by the caller.

@@ -27,7 +27,9 @@ using namespace std::chrono_literals;
 using runtime::require_success;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kTimeoutMs = 20000, kLeaveTimeoutMs = 4000;
+constexpr int kTimeoutMs = 20000;
+// Also of what NCCL needs to start, which takes seconds where it is real.
+int leave_timeout_ms() { return is_stand_in() ? 4000 : 10000; }
 constexpr std::size_t kMost = 30011;
 
 cerarNcclId_t shared_id(const std::string& file, int rank) {
@@ -64,8 +66,8 @@ class Job {
       cerarPlan_t plan = nullptr;
       require_success(cerarPlanLoad(&plan, plan_.c_str()));
       cerarComm_t comm = nullptr;
-      const cerarResult_t made =
-          cerarCommInitNcclId(&comm, &id, rank, ranks_, device, plan, leave_ ? kLeaveTimeoutMs : kTimeoutMs);
+      const cerarResult_t made = cerarCommInitNcclId(&comm, &id, rank, ranks_, device, plan,
+                                                     leave_ ? leave_timeout_ms() : kTimeoutMs);
       cerarPlanFree(plan);
       require_success(made);
       const Rank self(rank, device, comm);
@@ -109,7 +111,7 @@ class Job {
                             self.stream());
     };
     cerarResult_t error = reduce();
-    const auto deadline = Clock::now() + std::chrono::milliseconds(3 * kLeaveTimeoutMs + 10000);
+    const auto deadline = Clock::now() + std::chrono::milliseconds(3 * leave_timeout_ms() + 10000);
     while (error == cerarSuccess && Clock::now() < deadline) {
       std::this_thread::sleep_for(20ms);
       require_success(cerarCommGetAsyncError(self.comm(), &error));
