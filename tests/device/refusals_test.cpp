@@ -345,6 +345,28 @@ TEST_F(Refusals, NcclCallsThatFail) {
   }
 }
 
+TEST_F(Refusals, NcclCallsThatDoNotReturn) {
+  for (const auto& [function, before] : {std::pair{"ncclSend", 1}, {"ncclAllGather", 0}}) {
+    SCOPED_TRACE(function);
+    const DeviceRanks ranks(Link::nccl, plan_, 3, kTimeoutMs);
+    if (before) call_once(ranks);
+    software_nccl_stall(function, 1);
+    std::atomic<int> hit = 0;
+    ranks.run([&](int rank) {
+      const Side side(ranks, rank);
+      const cerarResult_t result = side.call();
+      EXPECT_EQ(awaited_error(ranks.comm(rank)), cerarTimeout);
+      if (std::string(cerarGetLastError()).find("in NCCL for other ranks") != std::string::npos) {
+        ++hit;
+        EXPECT_EQ(result, cerarTimeout);
+        expect_words(cerarGetLastError(), {"waited 300 ms"});
+      }
+      side.wait();
+    });
+    EXPECT_EQ(hit, 1);
+  }
+}
+
 // Not the split of a communicator that blocks: NCCL itself then waits for the rank that failed.
 TEST_F(Refusals, NcclFailsWhileCommunicatorsAreMade) {
   for (const char* function : {"ncclAllGather", "ncclCommSplit"})

@@ -22,6 +22,10 @@ extern "C" {
 /// The n-th call from now on of the function of this name returns `code` and does nothing else.
 void software_nccl_fail(const char* function, long long n, int code);
 
+/// The n-th call from now on of ncclSend or ncclAllGather does not return until another thread aborts its
+/// communicator; n = 0 calls it off.
+void software_nccl_stall(const char* function, long long n);
+
 /// ncclCommGetAsyncError says `code` for every communicator in which the caller has this rank, also for those
 /// made later; 0 calls it off.
 void software_nccl_async_error(int rank, int code);

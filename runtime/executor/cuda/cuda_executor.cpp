@@ -102,9 +102,8 @@ class CudaExecutor final : public Executor {
   using Key = std::tuple<std::uint64_t, DataType, Reduction>;
 
   [[noreturn]] void fail(const Error& error, std::uint64_t operation) {
-    const Error complete(error.code(), with_call(error.what(), operation, plan_.get()));
-    watch_.fail(complete);
-    throw complete;
+    watch_.fail(Error(error.code(), with_call(error.what(), operation, plan_.get())));
+    throw Error(*watch_.failure());  // the first one, of which this may be a consequence
   }
 
   // Ranks in processes: their plans must be the same.

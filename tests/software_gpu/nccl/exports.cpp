@@ -1,6 +1,8 @@
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "tests/software_gpu/application.h"
@@ -19,6 +21,20 @@ constexpr unsigned kMagic = 0xcafebeef;
 software_gpu::Failures& failures() {
   static auto& made = *new software_gpu::Failures;
   return made;
+}
+
+software_gpu::Failures& stalls() {
+  static auto& made = *new software_gpu::Failures;
+  return made;
+}
+
+/// Whether this call of the function was to stay in the library, as it does where it connects ranks and one
+/// of them does not come: until another thread aborts the communicator.
+bool stalled(const char* function, NcclComm comm) {
+  if (!stalls().next(function)) return false;
+  const auto communicator = find(comm);
+  while (communicator && !communicator->aborted) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return true;
 }
 
 struct AsyncErrors {
@@ -240,6 +256,7 @@ NcclResult ncclGroupEnd() {
 NcclResult ncclSend(const void* from, std::size_t count, NcclType type, int peer, NcclComm comm,
                     CuStream stream) {
   SOFTWARE_NCCL_ENTER(ncclSend);
+  if (stalled("ncclSend", comm)) return kNcclInternalError;
   return enqueue(comm, {Task::send, from, nullptr, count, type, peer, kNcclSum}, stream);
 }
 
@@ -251,6 +268,7 @@ NcclResult ncclRecv(void* to, std::size_t count, NcclType type, int peer, NcclCo
 NcclResult ncclAllGather(const void* from, void* to, std::size_t count, NcclType type, NcclComm comm,
                          CuStream stream) {
   SOFTWARE_NCCL_ENTER(ncclAllGather);
+  if (stalled("ncclAllGather", comm)) return kNcclInternalError;
   return enqueue(comm, {Task::all_gather, from, to, count, type, 0, kNcclSum}, stream);
 }
 
@@ -266,6 +284,8 @@ extern "C" {
 
 void software_nccl_fail(const char* function, long long n, int code) { failures().add(function, n, code); }
 
+void software_nccl_stall(const char* function, long long n) { stalls().add(function, n, 1); }
+
 void software_nccl_async_error(int rank, int code) {
   const std::lock_guard hold(async_errors().mutex);
   if (code)
@@ -279,6 +299,7 @@ long long software_nccl_communicators() { return count_communicators(); }
 void software_nccl_reset() {
   forget_communicators();
   failures().clear();
+  stalls().clear();
   const std::lock_guard hold(async_errors().mutex);
   async_errors().codes.clear();
 }
