@@ -111,6 +111,7 @@ CERAR_API cerarResult_t cerarCommInitGpus(cerarComm_t* comms, int ranks, const i
 
 /* Does beforehand what the first call of this count, type and operation would do: agreement of the ranks,
  * loading of kernels, memory. Every rank calls. Steady calls then neither allocate nor wait for the device.
+ * Where calls are NCCL's own all-reduce, it makes one, on memory of that size that it frees again.
  * On host communicators it does nothing. */
 CERAR_API cerarResult_t cerarCommPrepare(cerarComm_t comm, size_t count, cerarDataType_t type,
                                          cerarRedOp_t op);
