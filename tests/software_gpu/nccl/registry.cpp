@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tests/software_gpu/nccl/communicator.h"
 
@@ -144,7 +145,8 @@ void abort(Communicator& communicator) {
   }
   if (!shared) return;
   Clique& clique = *shared;
-  const std::lock_guard hold(clique.mutex);
+  std::vector<NcclComm> unborn;
+  std::unique_lock hold(clique.mutex);
   std::erase_if(clique.gathering, [&](const auto& entry) { return entry.second.get() == &communicator; });
   for (auto& [pair, channel] : clique.channels)
     std::erase_if(channel, [&](const auto& sent) { return sent->owner == &communicator; });
@@ -155,11 +157,13 @@ void abort(Communicator& communicator) {
     if (share == split.shares.end()) continue;
     if (share->second.child) {
       share->second.child->set_state(kNcclInternalError);
-      remove(share->second.handle);
+      unborn.push_back(share->second.handle);
     }
     split.shares.erase(share);
   }
   clique.changed.notify_all();
+  hold.unlock();  // the registry's lock comes first
+  for (const NcclComm child : unborn) remove(child);
 }
 
 }  // namespace software_nccl
