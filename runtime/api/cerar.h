@@ -88,11 +88,11 @@ CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks
  * calls. Works on a communicator split from it: `nccl` stays the caller's, and is ended by a failure here
  * only where it was made to share its resources with what is split from it (splitShare). With plan NULL, and
  * at sizes for which the plan finds NCCL's own all-reduce faster, that is what calls do. Needs NCCL 2.18 or
- * newer; before 2.19.1 its abort may hang when a rank is lost. A rank that does not come to the split makes
- * the others wait in NCCL, without a limit. timeout_ms limits how long ranks wait for each other, here, in
- * the first call of each count, type and operation, and from the moment a call begins on its stream; 0 takes
- * CERAR_TIMEOUT (seconds), or 30 s without it. After that the communicator is unusable, and results of calls
- * under way are not valid. */
+ * newer; before 2.19.1 its abort may hang when a rank is lost. Where a rank does not come here, the others
+ * get cerarTimeout, and must abort `nccl`, in which NCCL goes on waiting for it. timeout_ms limits how long
+ * ranks wait for each other, here, in the first call of each count, type and operation, and from the moment a
+ * call begins on its stream; 0 takes CERAR_TIMEOUT (seconds), or 30 s without it. After that the communicator
+ * is unusable, and results of calls under way are not valid. */
 CERAR_API cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan, int timeout_ms);
 
 /* The same on an NCCL communicator made here: one rank makes an id, the caller carries it to the others. */

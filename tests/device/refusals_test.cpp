@@ -367,7 +367,7 @@ TEST_F(Refusals, NcclCallsThatDoNotReturn) {
   }
 }
 
-// Not the split of a communicator that blocks: NCCL itself then waits for the rank that failed.
+// Not the split of a communicator that blocks: the others then wait until its owner aborts it, see below.
 TEST_F(Refusals, NcclFailsWhileCommunicatorsAreMade) {
   for (const char* function : {"ncclAllGather", "ncclCommSplit"})
     for (const Link link : {Link::nccl, Link::nccl_id}) {
@@ -378,6 +378,40 @@ TEST_F(Refusals, NcclFailsWhileCommunicatorsAreMade) {
       software_nccl_fail(function, 0, 0);
       expect_nothing_left();
     }
+}
+
+TEST_F(Refusals, ARankThatDoesNotMakeItsCommunicator) {
+  for (const bool blocks : {true, false}) {
+    SCOPED_TRACE(blocks);
+    NcclUniqueId id{};
+    ncclGetUniqueId(&id);
+    std::vector<NcclComm> comms(3);
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < 3; ++rank)
+      threads.emplace_back([&, rank] {
+        CuContext context = nullptr;
+        cuDevicePrimaryCtxRetain(&context, rank);
+        cuCtxPushCurrent_v2(context);
+        NcclComm& nccl = comms[static_cast<std::size_t>(rank)];
+        NcclConfig config;
+        config.blocking = blocks;
+        NcclResult result = ncclCommInitRankConfig(&nccl, 3, id, rank, &config);
+        while (result == kNcclInProgress) ncclCommGetAsyncError(nccl, &result);
+        ASSERT_EQ(result, kNcclSuccess);
+        if (rank < 2) {
+          cerarComm_t comm = nullptr;
+          expect_refused(cerarCommInitNccl(&comm, nccl, nullptr, kTimeoutMs), cerarTimeout,
+                         {"rank " + std::to_string(rank), "split the communicator", "abort it"});
+          EXPECT_EQ(comm, nullptr);
+        }
+        ncclCommAbort(nccl);
+        cuDevicePrimaryCtxRelease_v2(rank);
+      });
+    threads.clear();
+  }
+  // The threads in which NCCL waited end by themselves.
+  for (int i = 0; i < 1000 && software_nccl_communicators() > 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 TEST_F(Refusals, AsynchronousErrorsOfNcclAreReported) {

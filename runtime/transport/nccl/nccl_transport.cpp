@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "runtime/base/signals.h"
 #include "runtime/transport/nccl/nccl.h"
 
 namespace cerar::runtime {
@@ -240,29 +242,69 @@ class NcclTransport final : public DeviceTransport {
   std::mutex mutex_;  // of the communicator's end
 };
 
+// A split under way. NCCL writes the child's handle when all ranks have come, whether somebody still waits
+// for it or not.
+struct Splitting {
+  NcclConfig config;
+  NcclComm made = nullptr;
+  NcclResult result = kNcclInProgress;
+  bool returned = false, abandoned = false;  // guarded by mutex, as is `result`
+  std::mutex mutex;
+  std::condition_variable changed;
+};
+
+// Of a parent that blocks, in a thread of its own: NCCL waits for all ranks without a limit. The parent's
+// owner can end that by aborting it.
+void begin_split(const std::shared_ptr<Splitting>& splitting, NcclComm parent, int rank,
+                 DeviceHandle device) {
+  const SignalsBlocked for_the_thread;
+  std::thread([splitting, parent, rank, device = std::move(device)] {
+    NcclResult result = kNcclUnhandledCudaError;
+    try {
+      const OutsideCaptures outside;
+      const OnDevice current(*device);
+      result = nccl().ncclCommSplit(parent, 0, rank, &splitting->made, &splitting->config);
+    } catch (const Error&) {  // the device is lost
+    }
+    const std::lock_guard lock(splitting->mutex);
+    splitting->result = result;
+    splitting->returned = true;
+    splitting->changed.notify_all();
+    if (splitting->abandoned && splitting->made) nccl().ncclCommAbort(splitting->made);
+  }).detach();
+}
+
 // Keeps what NCCL may still write to.
-void abandon(std::unique_ptr<NcclComm> cell) {
+void abandon(std::shared_ptr<Splitting> splitting) {
   static std::mutex mutex;
-  static auto& cells = *new std::vector<std::unique_ptr<NcclComm>>;
+  static auto& kept = *new std::vector<std::shared_ptr<Splitting>>;
   const std::lock_guard lock(mutex);
-  cells.push_back(std::move(cell));
+  kept.push_back(std::move(splitting));
 }
 
 // A communicator of our own with the same ranks, whose calls block only until they are enqueued. Where the
-// parent does not block, NCCL returns at once and writes the child's handle when all ranks have come, whether
-// somebody still waits for it or not; the parent is busy until then.
-OwnedComm split(NcclComm comm, int rank, Clock::time_point deadline) {
-  NcclConfig config;
-  config.blocking = 1;
-  auto made = std::make_unique<NcclComm>(nullptr);
-  NcclResult result = nccl().ncclCommSplit(comm, 0, rank, made.get(), &config);
-  if (result == kNcclSuccess || result == kNcclInProgress) result = settled(comm, deadline);
-  if (result == kNcclInProgress) {
-    abandon(std::move(made));
-    throw Error(ErrorCode::timeout,
-                fmt::format("rank {} waited too long for all ranks to split a communicator.", rank));
+// parent does not block, NCCL returns at once, and the parent is busy until the child is there.
+OwnedComm split(NcclComm comm, int rank, const DeviceHandle& device, Clock::time_point deadline,
+                const char* advice) {
+  const auto splitting = std::make_shared<Splitting>();
+  splitting->config.blocking = 1;
+  begin_split(splitting, comm, rank, device);
+  NcclResult result = kNcclInProgress;
+  {
+    std::unique_lock lock(splitting->mutex);
+    splitting->abandoned =
+        !splitting->changed.wait_until(lock, deadline, [&] { return splitting->returned; });
+    result = splitting->result;
   }
-  OwnedComm own(*made);
+  if (!splitting->abandoned && (result == kNcclSuccess || result == kNcclInProgress)) {
+    result = settled(comm, deadline);
+    if (result == kNcclInProgress) abandon(splitting);
+  }
+  if (result == kNcclInProgress)
+    throw Error(
+        ErrorCode::timeout,
+        fmt::format("rank {} waited too long for all ranks to split the communicator; {}.", rank, advice));
+  OwnedComm own(splitting->made);
   if (result == kNcclSuccess) result = own.get() ? settled(own.get(), deadline) : kNcclInternalError;
   if (result != kNcclSuccess) own.abort();
   check(result, "splitting a communicator");
@@ -296,7 +338,7 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, std::chrono:
   const OutsideCaptures outside;
   const OnDevice current(*device);
   Exchange exchange(device, nccl_ranks(comm));
-  OwnedComm own = split(comm, rank, Clock::now() + timeout);
+  OwnedComm own = split(comm, rank, device, Clock::now() + timeout, "abort it, since NCCL goes on waiting");
   return std::make_unique<NcclTransport>(OwnedComm(), std::move(own), std::move(device), std::move(exchange),
                                          timeout);
 }
@@ -324,7 +366,7 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int
   check(result, "joining {} ranks as rank {}", ranks, rank);
   OwnedComm own;
   try {
-    own = split(parent.get(), rank, deadline);
+    own = split(parent.get(), rank, handle, deadline, "look what became of the others");
   } catch (const Error&) {
     parent.abort();  // destroying it would wait for ranks that have not come
     throw;
