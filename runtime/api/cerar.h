@@ -73,10 +73,10 @@ CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks
  * that allocates: let all ranks come out of cerarCommPrepare before the first call, and free nothing while
  * calls are under way.
  *
- * NCCL: calls must not lie between ncclGroupStart and ncclGroupEnd, which would put off their messages but
- * not their kernels; the first call of each count, type and operation notices and says so. As with any two
- * communicators of NCCL's on one device, work on another one must come in the same order on every rank, for
- * instance on the same stream.
+ * NCCL: neither calls nor the making of communicators may lie between ncclGroupStart and ncclGroupEnd, which
+ * put off a call's messages but not its kernels; the first call of each count, type and operation says so. As
+ * with any two communicators of NCCL's on one device, work on another one must come in the same order on
+ * every rank, for instance on the same stream.
  *
  * Graphs: calls may be captured from NCCL communicators, once cerarCommPrepare was called for their count,
  * type and operation; until a capture ends, calls outside of it are refused. A graph holds addresses inside

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ struct Arguments {
   std::string op = "sum", input = "normal", type = "f32";
   bool json = false;
   // Of jobs of processes.
-  int rank = 0, size = 0;  ///< 0 ranks: not given
+  std::optional<int> rank, size;
   std::string store, interface_name;
   std::vector<int> devices;  ///< of the ranks of this process; empty: not given
 };

@@ -41,18 +41,24 @@ void in_threads(const Arguments& arguments, const Body& body) {
 }
 
 void require_job(const Arguments& arguments) {
-  if (arguments.store.empty() || arguments.size == 0)
+  if (arguments.store.empty() || !arguments.rank || !arguments.size)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("--transport {} needs --rank, --size and --store, in one process per rank.",
                             arguments.transport));
+  if (*arguments.size < 1 || *arguments.size > 4096)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("--size is {} but must lie in 1..4096.", *arguments.size));
+  if (*arguments.rank < 0 || *arguments.rank >= *arguments.size)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("--rank is {} but must lie in 0..{}.", *arguments.rank, *arguments.size - 1));
 }
 
 void over_gloo(const Arguments& arguments, const Body& body) {
   require_job(arguments);
   const char* interface_name = arguments.interface_name.empty() ? nullptr : arguments.interface_name.c_str();
-  const JobRank rank(arguments.rank, arguments.size,
+  const JobRank rank(*arguments.rank, *arguments.size,
                      make_job_comms(arguments.plan, [&](cerarComm_t* comm, cerarPlan_t plan) {
-                       return cerarCommInitGloo(comm, arguments.rank, arguments.size, plan,
+                       return cerarCommInitGloo(comm, *arguments.rank, *arguments.size, plan,
                                                 arguments.store.c_str(), interface_name, 0);
                      }));
   body(job_contest("gloo (one process per rank)", rank));
@@ -69,6 +75,14 @@ std::vector<int> devices_of_threads(const Arguments& arguments, int workers) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("--devices names {} devices, but the plan is for {} workers; name one for each.",
                             devices.size(), workers));
+  const int most = device_count();
+  for (const int device : devices)
+    if (device >= most)
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("device {} does not exist; there are {}, numbered from 0: name one for each of {} "
+                      "workers with --devices.",
+                      device, most, workers));
   return devices;
 }
 
@@ -115,11 +129,13 @@ void as_nccl_rank(const Arguments& arguments, const NcclIds& ids, int rank, int 
   if (mixing) comms.mixing = mixing;
   const JobRank self(rank, ranks, std::move(comms), on_device,
                      mixing ? JobRank::MakeVectors(make_host_vectors) : on_device);
-  body(job_contest(where, self));
+  auto contest = job_contest(where, self);
+  contest.ring_name = "NCCL's own";
+  body(contest);
 }
 
 void over_nccl(const Arguments& arguments, const Body& body) {
-  if (arguments.size == 0 && arguments.store.empty()) {
+  if (!arguments.rank && !arguments.size && arguments.store.empty()) {
     const int workers = plan_workers(arguments.plan);
     const auto devices = devices_of_threads(arguments, workers);
     require_different(devices);
@@ -136,9 +152,9 @@ void over_nccl(const Arguments& arguments, const Body& body) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("--devices names {} devices, but this process is one rank; name one.",
                             arguments.devices.size()));
-  const int device = arguments.devices.empty() ? arguments.rank % device_count() : arguments.devices.front();
-  const SharedNcclIds shared(arguments.store, arguments.rank, arguments.size);
-  as_nccl_rank(arguments, shared.ids(), arguments.rank, arguments.size, device, nullptr,
+  const int device = arguments.devices.empty() ? *arguments.rank % device_count() : arguments.devices.front();
+  const SharedNcclIds shared(arguments.store, *arguments.rank, *arguments.size);
+  as_nccl_rank(arguments, shared.ids(), *arguments.rank, *arguments.size, device, nullptr,
                "nccl (one process per rank)", body);
 }
 

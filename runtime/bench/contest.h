@@ -16,7 +16,8 @@ struct Contest {
   std::function<void(std::size_t bytes)> reserve;  ///< room for the largest vectors, before all calls
   std::function<Errors(const MeasureOptions&)> errors;
   std::function<double(const MeasureOptions&, int warmups, int iterations)> time_us;
-  /// The transport's own exact ring; empty where it has none.
+  /// The exact all-reduce that the transport has without a plan, and its name; empty where it has none.
+  std::string ring_name = "plain ring";
   std::function<double(const MeasureOptions&, int warmups, int iterations)> ring_time_us;
   cerarComm_t comm = nullptr;  ///< one that ran the calls measured
 };

@@ -93,8 +93,10 @@ int main(int argc, char** argv) {
   app.add_option("--store", arguments.store,
                  "where ranks meet: file:DIRECTORY or tcp:HOST:PORT (gloo, nccl)");
   app.add_option("--interface", arguments.interface_name, "network interface or address to use (gloo)");
-  app.add_option("--devices", arguments.devices,
-                 "GPU of each rank of this process, 0,1,... by default (nccl, gpus)")
+  app.add_option(
+         "--devices", arguments.devices,
+         "GPU of each rank of this process (nccl, gpus); by default 0,1,..., in a process per rank its rank "
+         "modulo the number of GPUs")
       ->delimiter(',')
       ->check(CLI::Range(0, 1000));
   app.add_option("-b,--minbytes", arguments.begin, "smallest size, with K, M or G")->capture_default_str();

@@ -2,23 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "runtime/measure/element_type.h"
 
 namespace cerar::runtime {
 namespace {
 
-nlohmann::json half_json(const Half& half, double bytes, int ranks) {
+// What NCCL's own all-reduce sends is not known.
+bool sent_is_known(const Half& half) { return std::string_view(half.info.variant) != "plain"; }
+
+// The plan's claim and the rounding of the result to its type.
+double claim_of(const Half& half, cerarDataType_t type) {
+  return std::hypot(half.info.claimed_error, rounding_rms(type));
+}
+
+nlohmann::json half_json(const Half& half, const MeasureOptions& options, double bytes, int ranks) {
   const double algbw = bytes / half.time_us / 1e3;
+  nlohmann::json wirebw;
+  if (sent_is_known(half)) wirebw = static_cast<double>(half.info.sent_bytes) / half.time_us / 1e3;
   return {{"time_us", half.time_us},
           {"algbw_gbs", algbw},
           {"busbw_gbs", algbw * 2 * (ranks - 1) / ranks},
-          {"wirebw_gbs", static_cast<double>(half.info.sent_bytes) / half.time_us / 1e3},
+          {"wirebw_gbs", wirebw},
           {"wrong", half.errors.wrong},
           {"error", half.errors.relative_rms},
-          {"claimed_error", half.info.claimed_error},
+          {"claimed_error", claim_of(half, options.type)},
           {"worst_rank_error", half.errors.worst_rank},
           {"between_ranks", half.errors.between_ranks}};
 }
@@ -36,12 +48,12 @@ nlohmann::json row_json(const MeasureOptions& options, const Half& apart, const 
           {"variant", place.info.variant},
           {"components", place.info.components},
           {"lanes", place.info.lanes},
-          {"sent_bytes", place.info.sent_bytes},
+          {"sent_bytes", sent_is_known(place) ? nlohmann::json(place.info.sent_bytes) : nlohmann::json()},
           {"messages", place.info.messages},
           {"scratch_bytes", place.info.scratch_bytes},
-          {"claimed_error", place.info.claimed_error},
-          {"out_of_place", half_json(apart, bytes, ranks)},
-          {"in_place", half_json(place, bytes, ranks)},
+          {"claimed_error", claim_of(place, options.type)},
+          {"out_of_place", half_json(apart, options, bytes, ranks)},
+          {"in_place", half_json(place, options, bytes, ranks)},
           {"ring_time_us", ring_time_us ? nlohmann::json(*ring_time_us) : nlohmann::json()}};
 }
 
@@ -53,18 +65,19 @@ void print_row(const nlohmann::json& row) {
     fmt::print(" {:>10.1f} {:>7.2f} {:>7.2f} {:>6}", row[half]["time_us"].get<double>(),
                row[half]["algbw_gbs"].get<double>(), row[half]["busbw_gbs"].get<double>(),
                row[half]["wrong"].get<std::uint64_t>());
-  const auto& ring = row["ring_time_us"];
-  fmt::print(" {:>9.2e} {:>9.2e} {:>12} {:>7.2f} {:>10}\n", row["in_place"]["error"].get<double>(),
-             row["claimed_error"].get<double>(), row["sent_bytes"].get<std::uint64_t>(),
-             row["in_place"]["wirebw_gbs"].get<double>(),
-             ring.is_null() ? "-" : fmt::format("{:.1f}", ring.get<double>()));
+  const auto text = [](const nlohmann::json& value, fmt::format_string<double> format) {
+    return value.is_null() ? "-" : fmt::format(format, value.get<double>());
+  };
+  fmt::print(" {:>9.2e} {:>9.2e} {:>12} {:>7} {:>10}\n", row["in_place"]["error"].get<double>(),
+             row["claimed_error"].get<double>(), text(row["sent_bytes"], "{:.0f}"),
+             text(row["in_place"]["wirebw_gbs"], "{:.2f}"), text(row["ring_time_us"], "{:.1f}"));
   std::fflush(stdout);
 }
 
 void print_heading(const Contest& contest) {
   fmt::print("# {} ranks, transport {}\n", contest.ranks, contest.where);
   fmt::print("# {:>10} {:>12} {:>5} {:>7} {:<20} {:^33} {:^33} {:>9} {:>9} {:>12} {:>7} {:>10}\n", "", "", "",
-             "", "", "out of place", "in place", "", "", "", "", "plain ring");
+             "", "", "out of place", "in place", "", "", "", "", contest.ring_name);
   fmt::print("# {:>10} {:>12} {:>5} {:>7} {:<20}", "size", "count", "type", "redop", "variant");
   for (int i = 0; i < 2; ++i) fmt::print(" {:>10} {:>7} {:>7} {:>6}", "time", "algbw", "busbw", "#wrong");
   fmt::print(" {:>9} {:>9} {:>12} {:>7} {:>10}\n", "error", "claimed", "sent", "wirebw", "time");

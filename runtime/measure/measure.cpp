@@ -50,13 +50,18 @@ Errors measure_errors(const LocalRanks& ranks, const MeasureOptions& options) {
 }
 
 double measure_time_us(const LocalRanks& ranks, const MeasureOptions& options, int warmups, int iterations) {
+  std::vector<std::unique_ptr<CallVectors>>
+      vectors;  // here, for a thread that finds no memory stops the others
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    vectors.push_back(make_host_vectors());
+    vectors.back()->load(make_input(options, rank), options);
+  }
   std::barrier start(ranks.size());
   std::vector<double> times(static_cast<std::size_t>(ranks.size()));
   ranks.run([&](int rank) {
-    const auto vectors = make_host_vectors();
-    vectors->load(make_input(options, rank), options);
-    times[static_cast<std::size_t>(rank)] = time_calls_us(*vectors, ranks.comm(rank), options, warmups,
-                                                          iterations, [&] { start.arrive_and_wait(); });
+    const auto at = static_cast<std::size_t>(rank);
+    times[at] = time_calls_us(*vectors[at], ranks.comm(rank), options, warmups, iterations,
+                              [&] { start.arrive_and_wait(); });
   });
   return *std::max_element(times.begin(), times.end());
 }

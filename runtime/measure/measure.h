@@ -10,8 +10,8 @@ struct Errors {
   double worst_rank = 0;        ///< the largest of the ranks' own figures
   double between_ranks = 0;     ///< rms(result of a rank - mean of the ranks) / rms(exact)
   std::uint64_t not_equal = 0;  ///< elements that are not bit-equal to the exact sum rounded to the type
-  std::uint64_t wrong = 0;      ///< elements off by more than 20 times the claimed rms error; the product of
-                                ///< two normals (message and rounding) reaches that once in 1e9
+  std::uint64_t wrong = 0;  ///< elements off by more than 20 times the claimed rms error and the rounding to
+                            ///< the type; two normals' product (message and rounding) does so once in 1e9
 };
 
 /// One checked all-reduce: fresh inputs, poisoned outputs, compared with sums in double.

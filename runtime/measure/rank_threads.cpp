@@ -1,24 +1,26 @@
 #include "runtime/measure/rank_threads.h"
 
 #include <exception>
+#include <mutex>
 #include <thread>
 
 namespace cerar::runtime {
 
 void run_ranks(int ranks, const std::function<void(int rank)>& body) {
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
+  std::exception_ptr first;
+  std::mutex mutex;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       try {
         body(rank);
       } catch (...) {
-        errors[static_cast<std::size_t>(rank)] = std::current_exception();
+        const std::lock_guard lock(mutex);
+        if (!first) first = std::current_exception();
       }
     });
   for (auto& thread : threads) thread.join();
-  for (const auto& error : errors)
-    if (error) std::rethrow_exception(error);
+  if (first) std::rethrow_exception(first);
 }
 
 LocalRanks::LocalRanks(const std::string& plan_directory, int ranks, int timeout_ms)

@@ -8,8 +8,8 @@
 
 namespace cerar::runtime {
 
-/// Runs `body(rank)` on a thread per rank and waits for all; rethrows the error of the lowest rank that
-/// failed.
+/// Runs `body(rank)` on a thread per rank and waits for all; rethrows the first error: those of other ranks
+/// may be its consequences.
 void run_ranks(int ranks, const std::function<void(int rank)>& body);
 
 /// Communicators of one process, one per rank, made from a plan directory or, without one, for the built-in

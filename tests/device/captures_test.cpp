@@ -164,13 +164,18 @@ TEST_F(Captures, CallsBesideAnOpenOneAreRefusedAndDoNotSpoilIt) {
   expect_exact_sums(given, eager);
 }
 
-TEST_F(Captures, PreparingDoesNotSpoilThoseOfOtherThreadsThatForbidAllToWait) {
+TEST_F(Captures, PreparingAndDestroyingDoNotSpoilThoseOfOtherThreadsThatForbidAllToWait) {
   std::optional<DeviceRanks> ranks(std::in_place, Link::nccl, ring(), 3);
   const Vectors given = inputs(3, 3000, Input::integers);
   Vectors found(3);
   std::vector<std::unique_ptr<Buffers>> buffers(3);
+  std::vector<cerarComm_t> others(3);
+  cerarNcclId_t id;
+  require_success(cerarGetNcclId(&id));
   ranks->run([&](int rank) {
-    buffers[static_cast<std::size_t>(rank)] = std::make_unique<Buffers>(*ranks, rank, 3000, cerarFloat32);
+    const auto r = static_cast<std::size_t>(rank);
+    buffers[r] = std::make_unique<Buffers>(*ranks, rank, 3000, cerarFloat32);
+    require_success(cerarCommInitNcclId(&others[r], &id, rank, 3, ranks->device(rank), nullptr, 0));
   });
   std::barrier<> step(2);
   std::jthread capturing([&] {
@@ -192,6 +197,7 @@ TEST_F(Captures, PreparingDoesNotSpoilThoseOfOtherThreadsThatForbidAllToWait) {
   // The second time it takes more memory.
   for (const std::size_t count : {3000u, 30000u})
     EXPECT_NO_THROW(ranks->run([&](int rank) { prepare(*ranks, rank, count); }));
+  ranks->run([&](int rank) { cerarCommDestroy(others[static_cast<std::size_t>(rank)]); });
   step.arrive_and_wait();  // and ends without an error
   capturing.join();
   ranks->run([&](int rank) {

@@ -125,9 +125,8 @@ TEST_F(Failures, ARankThatDoesNotMakeItsCommunicator) {
       EXPECT_EQ(comm, nullptr);
     });
   }
-  // The threads in which NCCL waited end by themselves.
-  for (int i = 0; i < 1000 && software_nccl_communicators() > 0; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // Until the threads in which NCCL waited have let go of their devices.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
 }
 
 TEST_F(Failures, AsynchronousErrorsOfNcclAreReported) {
@@ -210,7 +209,8 @@ TEST_F(Failures, ADeviceThatFailsInASteadyCall) {
     SCOPED_TRACE(name_of(link));
     const DeviceRanks ranks(link, plan_, 3, kTimeoutMs);
     call_once(ranks);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until no watch looks for the end of these
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(100));  // a watch may still look for the end of these
     std::atomic<int> hit = 0;
     software_gpu_fail("cuEventQuery", 1, kCuIllegalAddress);
     ranks.run([&](int rank) {
@@ -219,14 +219,15 @@ TEST_F(Failures, ADeviceThatFailsInASteadyCall) {
       // then, they hear nothing.
       const cerarResult_t result = side.call();
       cerarResult_t error = cerarSuccess;
+      require_success(cerarCommGetAsyncError(ranks.comm(rank), &error));
       for (int i = 0; i < 10000 && hit == 0 && error == cerarSuccess; ++i) {
-        require_success(cerarCommGetAsyncError(ranks.comm(rank), &error));
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        require_success(cerarCommGetAsyncError(ranks.comm(rank), &error));
       }
       EXPECT_TRUE(result == cerarSuccess || result == error) << result;
       if (error == cerarSystemError) {
         ++hit;
-        expect_words(cerarGetLastError(), {"failed: ", "ILLEGAL_ADDRESS", "number 1", "started again"});
+        expect_words(cerarGetLastError(), {"failed: ", "ILLEGAL_ADDRESS", "number ", "started again"});
       }
       side.wait();
     });

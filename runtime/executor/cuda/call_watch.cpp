@@ -18,9 +18,11 @@ CallWatch::CallWatch(DeviceHandle device, DeviceTransport& transport, std::chron
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-CallWatch::~CallWatch() {
+CallWatch::~CallWatch() { stop(); }
+
+void CallWatch::stop() {
   thread_.request_stop();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 CallWatch::Call* CallWatch::take(std::uint64_t operation) {
@@ -102,11 +104,11 @@ std::optional<Error> CallWatch::look() {
     const OnDevice current(*device_);
     for (Call* const call : calls) {
       const CuResult finished = driver().cuEventQuery(call->finished.get());
-      if (finished == kCuSuccess) {
+      if (finished == kCuSuccess ||
+          finished == kCuDeinitialised) {  // the call has ended, or the process ends
         drop(call);
         continue;
       }
-      if (finished == kCuDeinitialised) return std::nullopt;  // the process ends
       if (finished != kCuNotReady)
         return Error(ErrorCode::system,
                      fmt::format("device {} failed: {}, in all-reduce number {} of {}; the process must be "

@@ -49,6 +49,8 @@ class CallWatch {
 
   /// Waits until no call is under way, at most for the timeout of each.
   void drain();
+  /// Ends the watch; a failure has been told to the transport then.
+  void stop();
 
  private:
   void run(const std::stop_token& stop);

@@ -44,6 +44,7 @@ class CudaExecutor final : public Executor {
   ~CudaExecutor() override {
     const OutsideCaptures outside;
     watch_.drain();
+    watch_.stop();  // after a failure it has ended what is enqueued, which freeing memory may wait for
     // More calls than the watch follows, and replays of graphs.
     if (!watch_.failure())
       for (const auto& lane : lanes_) lane.finish();
@@ -112,6 +113,7 @@ class CudaExecutor final : public Executor {
       require_agreement(transport_->exchange(describe_call(0, 0, "", "", plan_ ? plan_->digest : "")));
     } catch (const Error& error) {
       transport_->abort(error.what());  // what is enqueued would wait for ranks that do not come
+      if (const auto first = watch_.failure()) throw Error(*first);
       throw;
     }
   }
@@ -188,8 +190,9 @@ class CudaExecutor final : public Executor {
         make_room(shape, works_in_place(*variant, call));
       }
     } catch (const Error& error) {
-      // A disagreement is found before anything is enqueued, on every rank.
-      if (error.code() == ErrorCode::mismatch) throw;
+      // A disagreement is found before anything is enqueued, on every rank; so is a group of NCCL's, at whose
+      // end the ranks exchange what they were to exchange now.
+      if (error.code() == ErrorCode::mismatch || error.code() == ErrorCode::invalid_argument) throw;
       fail(error, operation_);
     }
     return shape;

@@ -18,10 +18,10 @@ namespace cerar::runtime {
 struct DeviceKernel {
   CuFunction function = nullptr;
   unsigned threads = 0;           ///< of a block
-  long long resident_blocks = 0;  ///< that the device holds at once; more would only queue
+  long long resident_blocks = 0;  ///< that the device holds at once
 
-  /// Runs on `stream` with enough blocks for `packs` packs of elements, at most the resident ones: blocks
-  /// stride over the rest.
+  /// Runs on `stream` with enough blocks for `packs` packs of elements, at most a few times the resident
+  /// ones: blocks stride over the rest.
   template <typename Arguments>
   void launch(const Arguments& arguments, long long packs, CuStream stream) const {
     launch_block(&arguments, packs, stream);

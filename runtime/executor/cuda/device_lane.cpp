@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/error.h"
+
 namespace cerar::runtime {
 
 DeviceLane::DeviceLane(DeviceHandle device)
@@ -33,7 +35,11 @@ void DeviceLane::reserve(const LaneBytes& bytes) {
 }
 
 void DeviceLane::finish() const noexcept {
-  for (const auto& stream : {kernels(), messages()}) driver().cuStreamSynchronize(stream);
+  try {
+    const OnDevice current(*device_);
+    for (const auto& stream : {kernels(), messages()}) driver().cuStreamSynchronize(stream);
+  } catch (const Error&) {  // a lost device
+  }
 }
 
 std::uint64_t DeviceLane::bytes() const {

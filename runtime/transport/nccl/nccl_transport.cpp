@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -94,6 +95,7 @@ class NcclTransport final : public DeviceTransport {
     comm_ = OwnedComm();
     if (aborted_) parent_.abort();  // destroying it might wait for a rank that is gone
     parent_ = OwnedComm();
+    exchange_.reset();
   }
 
   int rank() const override { return rank_; }
@@ -106,8 +108,8 @@ class NcclTransport final : public DeviceTransport {
     const OnDevice current(*device_);
     std::vector<CallDescription> calls(static_cast<std::size_t>(size_));
     const Driver& d = driver();
-    const CuAddress own = exchange_.own.address(), all = exchange_.all.address();
-    const CuStream stream = exchange_.stream.get();
+    const CuAddress own = exchange_->own.address(), all = exchange_->all.address();
+    const CuStream stream = exchange_->stream.get();
     check(d.cuMemcpyHtoDAsync_v2(own, &mine, sizeof(mine), stream), "copying to a device");
     check(d.cuMemsetD32Async(all, ~0u, calls.size() * sizeof(mine) / 4, stream), "filling device memory");
     call([&](NcclComm comm) {
@@ -145,7 +147,7 @@ class NcclTransport final : public DeviceTransport {
   void prepare_all_reduce(std::uint64_t count, DataType type, bool averages) override {
     const OnDevice current(*device_);
     const DeviceBuffer vector(device_, count * size_of(type));
-    all_reduce(vector.address(), vector.address(), count, type, averages, exchange_.stream.get());
+    all_reduce(vector.address(), vector.address(), count, type, averages, exchange_->stream.get());
     await("prepare NCCL's all-reduce");
   }
 
@@ -217,10 +219,10 @@ class NcclTransport final : public DeviceTransport {
   // Until what the exchange's stream holds is done. Polls instead of waiting, so that a rank that does not
   // come, and NCCL's own errors, end it.
   void await(const std::string& purpose) {
-    record(exchange_.done, exchange_.stream.get());
+    record(exchange_->done, exchange_->stream.get());
     const auto deadline = Clock::now() + timeout_;
     for (;;) {
-      const CuResult state = driver().cuEventQuery(exchange_.done.get());
+      const CuResult state = driver().cuEventQuery(exchange_->done.get());
       if (state == kCuSuccess) return;
       if (state != kCuNotReady) check(state, "waiting for other ranks");
       if (const auto error = failure()) throw *error;
@@ -236,43 +238,19 @@ class NcclTransport final : public DeviceTransport {
   DeviceHandle device_;
   const std::chrono::milliseconds timeout_;
   int rank_ = 0, size_ = 1;
-  Exchange exchange_;
+  std::optional<Exchange> exchange_;
   std::atomic<Clock::time_point> calling_since_{};  // the epoch: not within a call of NCCL
   std::atomic<bool> aborted_ = false;
   std::mutex mutex_;  // of the communicator's end
 };
 
-// A split under way. NCCL writes the child's handle when all ranks have come, whether somebody still waits
-// for it or not.
+// A split under way. Where the parent does not block, NCCL returns at once and writes the child's handle when
+// all ranks have come, whether somebody still waits for it or not; the parent is busy until then.
 struct Splitting {
   NcclConfig config;
   NcclComm made = nullptr;
   NcclResult result = kNcclInProgress;
-  bool returned = false, abandoned = false;  // guarded by mutex, as is `result`
-  std::mutex mutex;
-  std::condition_variable changed;
 };
-
-// Of a parent that blocks, in a thread of its own: NCCL waits for all ranks without a limit. The parent's
-// owner can end that by aborting it.
-void begin_split(const std::shared_ptr<Splitting>& splitting, NcclComm parent, int rank,
-                 DeviceHandle device) {
-  const SignalsBlocked for_the_thread;
-  std::thread([splitting, parent, rank, device = std::move(device)] {
-    NcclResult result = kNcclUnhandledCudaError;
-    try {
-      const OutsideCaptures outside;
-      const OnDevice current(*device);
-      result = nccl().ncclCommSplit(parent, 0, rank, &splitting->made, &splitting->config);
-    } catch (const Error&) {  // the device is lost
-    }
-    const std::lock_guard lock(splitting->mutex);
-    splitting->result = result;
-    splitting->returned = true;
-    splitting->changed.notify_all();
-    if (splitting->abandoned && splitting->made) nccl().ncclCommAbort(splitting->made);
-  }).detach();
-}
 
 // Keeps what NCCL may still write to.
 void abandon(std::shared_ptr<Splitting> splitting) {
@@ -282,33 +260,93 @@ void abandon(std::shared_ptr<Splitting> splitting) {
   kept.push_back(std::move(splitting));
 }
 
-// A communicator of our own with the same ranks, whose calls block only until they are enqueued. Where the
-// parent does not block, NCCL returns at once, and the parent is busy until the child is there.
-OwnedComm split(NcclComm comm, int rank, const DeviceHandle& device, Clock::time_point deadline,
-                const char* advice) {
-  const auto splitting = std::make_shared<Splitting>();
-  splitting->config.blocking = 1;
-  begin_split(splitting, comm, rank, device);
-  NcclResult result = kNcclInProgress;
-  {
-    std::unique_lock lock(splitting->mutex);
-    splitting->abandoned =
-        !splitting->changed.wait_until(lock, deadline, [&] { return splitting->returned; });
-    result = splitting->result;
+[[noreturn]] void fail_split(int rank, const char* advice) {
+  throw Error(
+      ErrorCode::timeout,
+      fmt::format("rank {} waited too long for all ranks to split the communicator; {}.", rank, advice));
+}
+
+// The child, once ncclCommSplit has returned.
+OwnedComm finish_split(const std::shared_ptr<Splitting>& splitting, NcclComm parent, int rank,
+                       Clock::time_point deadline, const char* advice) {
+  NcclResult result = splitting->result;
+  if (result == kNcclSuccess || result == kNcclInProgress) result = settled(parent, deadline);
+  if (result == kNcclInProgress) {
+    abandon(splitting);
+    fail_split(rank, advice);
   }
-  if (!splitting->abandoned && (result == kNcclSuccess || result == kNcclInProgress)) {
-    result = settled(comm, deadline);
-    if (result == kNcclInProgress) abandon(splitting);
-  }
-  if (result == kNcclInProgress)
-    throw Error(
-        ErrorCode::timeout,
-        fmt::format("rank {} waited too long for all ranks to split the communicator; {}.", rank, advice));
   OwnedComm own(splitting->made);
   if (result == kNcclSuccess) result = own.get() ? settled(own.get(), deadline) : kNcclInternalError;
   if (result != kNcclSuccess) own.abort();
   check(result, "splitting a communicator");
   return own;
+}
+
+// A communicator of our own with the same ranks, whose calls block only until they are enqueued. The parent
+// does not block.
+OwnedComm split(NcclComm parent, int rank, Clock::time_point deadline) {
+  const auto splitting = std::make_shared<Splitting>();
+  splitting->config.blocking = 1;
+  splitting->result = nccl().ncclCommSplit(parent, 0, rank, &splitting->made, &splitting->config);
+  return finish_split(splitting, parent, rank, deadline, "look what became of the others");
+}
+
+// The same of a communicator that may block, until all ranks have come: in a thread of its own, which stays
+// until the split is done, since NCCL 2.18 keeps what it does in the background in the thread that began it.
+OwnedComm split_theirs(NcclComm parent, int rank, DeviceHandle device, Clock::time_point deadline) {
+  constexpr const char* kAdvice = "abort it, since NCCL goes on waiting";
+  struct Threaded : Splitting {
+    std::mutex mutex;  // of `result` as well, and of `made` until ncclCommSplit has returned
+    std::condition_variable changed;
+    bool returned = false, abandoned = false, done = false;
+  };
+  const auto splitting = std::make_shared<Threaded>();
+  splitting->config.blocking = 1;
+  const SignalsBlocked for_the_thread;
+  std::thread thread([splitting, parent, rank, device = std::move(device)]() mutable {
+    NcclResult result = kNcclUnhandledCudaError;
+    try {
+      const OutsideCaptures outside;
+      const OnDevice current(*device);
+      result = nccl().ncclCommSplit(parent, 0, rank, &splitting->made, &splitting->config);
+    } catch (const Error&) {  // the device is lost
+    }
+    device.reset();
+    std::unique_lock lock(splitting->mutex);
+    splitting->result = result;
+    splitting->returned = true;
+    splitting->changed.notify_all();
+    if (splitting->abandoned && splitting->made) nccl().ncclCommAbort(splitting->made);
+    splitting->changed.wait(lock, [&] { return splitting->done || splitting->abandoned; });
+  });
+  {
+    std::unique_lock lock(splitting->mutex);
+    splitting->abandoned =
+        !splitting->changed.wait_until(lock, deadline, [&] { return splitting->returned; });
+  }
+  if (splitting->abandoned) {
+    thread.detach();
+    fail_split(rank, kAdvice);
+  }
+  const auto finish = [&] {
+    {
+      const std::lock_guard lock(splitting->mutex);
+      splitting->done = true;
+    }
+    splitting->changed.notify_all();
+    thread.join();
+  };
+  try {
+    OwnedComm own = finish_split(splitting, parent, rank, deadline, kAdvice);
+    finish();
+    return own;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::timeout)
+      thread.detach();  // NCCL still works on it
+    else
+      finish();
+    throw;
+  }
 }
 
 }  // namespace
@@ -338,7 +376,7 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, std::chrono:
   const OutsideCaptures outside;
   const OnDevice current(*device);
   Exchange exchange(device, nccl_ranks(comm));
-  OwnedComm own = split(comm, rank, device, Clock::now() + timeout, "abort it, since NCCL goes on waiting");
+  OwnedComm own = split_theirs(comm, rank, device, Clock::now() + timeout);
   return std::make_unique<NcclTransport>(OwnedComm(), std::move(own), std::move(device), std::move(exchange),
                                          timeout);
 }
@@ -366,8 +404,8 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int
   check(result, "joining {} ranks as rank {}", ranks, rank);
   OwnedComm own;
   try {
-    own = split(parent.get(), rank, handle, deadline, "look what became of the others");
-  } catch (const Error&) {
+    own = split(parent.get(), rank, deadline);
+  } catch (...) {
     parent.abort();  // destroying it would wait for ranks that have not come
     throw;
   }

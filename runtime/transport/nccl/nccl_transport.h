@@ -11,14 +11,13 @@ namespace cerar::runtime {
 /// Ranks of an NCCL communicator: rounds are a grouped send and receive. Works on a communicator of its own,
 /// split from `comm`; it is aborted after a failure, `comm` is not, unless it was made to share its resources
 /// with communicators split from it. Every rank of `comm` must call. Throws `unsupported` without the driver
-/// or NCCL, `invalid_argument` for a communicator that NCCL does not know.
+/// or NCCL, `invalid_argument` for a communicator that NCCL does not know, `timeout` when ranks do not come.
 std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, std::chrono::milliseconds timeout);
 
 /// An id for the ranks of one communicator, made by one of them and carried to the others by the caller.
 NcclUniqueId make_nccl_id();
 
-/// A communicator made for this purpose, on the device that is current on the calling thread or, where none
-/// is, device 0. Throws `timeout` when ranks do not come.
+/// A communicator made for this purpose, on `device`. Throws `timeout` when ranks do not come.
 std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int rank, int ranks, int device,
                                                      std::chrono::milliseconds timeout);
 

@@ -153,6 +153,7 @@ class PeerTransport final : public DeviceTransport {
 
 std::vector<std::unique_ptr<DeviceTransport>> make_peer_transports(std::span<const int> devices,
                                                                    std::chrono::milliseconds timeout) {
+  const OutsideCaptures outside;
   std::map<int, DeviceHandle> opened;
   std::vector<DeviceHandle> handles;
   for (const int ordinal : devices) {
