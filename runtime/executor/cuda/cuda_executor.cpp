@@ -87,7 +87,8 @@ class CudaExecutor final : public Executor {
     require_healthy();
     const OnDevice current(*device_);
     if (call.count == 0 || transport_->size() == 1) return;
-    if (prepared(call, false).variant) return;
+    const bool known = shapes_.contains({call.count, call.type, call.reduction});
+    if (prepared(call, false).variant || known) return;
     // What NCCL would set up in the first call of this size.
     const OutsideCaptures outside;
     try {
