@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "runtime/base/error.h"
 #include "runtime/plan/elements.h"
 #include "runtime/plan/names.h"
@@ -42,7 +40,7 @@ cerarDataType_t element_type(const std::string& option, const std::string& name)
 
 double half_ulp(cerarDataType_t type) { return row_of(type).half_ulp; }
 
-double rounding_rms(cerarDataType_t type) { return half_ulp(type) / std::sqrt(7.0); }
+double rounding_rms(cerarDataType_t type) { return 0.425 * half_ulp(type); }
 
 std::vector<std::byte> packed(cerarDataType_t type, std::span<const float> values) {
   std::vector<std::byte> bytes(values.size() * element_bytes(type));
