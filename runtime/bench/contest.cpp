@@ -9,7 +9,6 @@
 #include "runtime/base/error.h"
 #include "runtime/bench/device_vectors.h"
 #include "runtime/bench/nccl_ids.h"
-#include "runtime/bench/over_mpi.h"
 
 namespace cerar::runtime {
 namespace {

@@ -30,6 +30,9 @@ void hold_contest(const Arguments& arguments, const std::function<void(const Con
 /// Of one rank of a job, which must outlive it.
 Contest job_contest(const std::string& where, const JobRank& rank);
 
+/// This process as a rank of MPI_COMM_WORLD. Throws `unsupported` in a program that was not built with MPI.
+void over_mpi(const Arguments& arguments, const std::function<void(const Contest&)>& body);
+
 /// "local: ranks are threads of this process; ...": a sentence for each transport.
 std::string transport_help();
 

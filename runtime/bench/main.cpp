@@ -9,8 +9,8 @@
 #include "runtime/base/one_line.h"
 #include "runtime/bench/contest.h"
 #include "runtime/bench/report.h"
+#include "runtime/bench/size_text.h"
 #include "runtime/measure/element_type.h"
-#include "runtime/measure/size_text.h"
 
 // cerar-bench: the columns and flags of nccl-tests, plus error, bytes on the wire and the plain ring beside
 // it.

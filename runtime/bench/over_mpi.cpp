@@ -1,8 +1,6 @@
-#include "runtime/bench/over_mpi.h"
-
 #include <cerar_mpi.h>
 
-#include "runtime/measure/job_rank.h"
+#include "runtime/bench/contest.h"
 
 namespace cerar::runtime {
 namespace {

@@ -1,5 +1,5 @@
 #include "runtime/base/error.h"
-#include "runtime/bench/over_mpi.h"
+#include "runtime/bench/contest.h"
 
 namespace cerar::runtime {
 

@@ -61,6 +61,13 @@ TEST_F(Refusals, NoDevice) {
                {"finds no device", "CUDA_VISIBLE_DEVICES"});
 }
 
+TEST_F(Refusals, TheDriverDoesNotStart) {
+  expect_alone(alone(CERAR_STAND_INS, {"SOFTWARE_GPU_INIT_ERROR=802"}, "0", "-"), cerarUnsupported,
+               {"does not start", "error 802", "see what nvidia-smi says"});
+  expect_alone(alone(CERAR_STAND_INS, {"SOFTWARE_GPU_INIT_ERROR=803"}, "0", "-"), cerarUnsupported,
+               {"does not start", "error 803", "in the version of the kernel module"});
+}
+
 TEST_F(Refusals, TheDriverIsTooOld) {
   expect_alone(alone(CERAR_STAND_INS, {"SOFTWARE_GPU_DRIVER=11020"}, "0", "-"), cerarUnsupported,
                {"CUDA 11.2 only", "install one for 11.4 or newer"});

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
-#include "runtime/measure/size_text.h"
+#include "runtime/bench/size_text.h"
 #include "runtime/plan/names.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress.h"

@@ -247,6 +247,8 @@ class NcclTransport final : public DeviceTransport {
 // A split under way. Where the parent does not block, NCCL returns at once and writes the child's handle when
 // all ranks have come, whether somebody still waits for it or not; the parent is busy until then.
 struct Splitting {
+  Splitting() { config.blocking = 1; }  // the child's calls block, but only until they are enqueued
+
   NcclConfig config;
   NcclComm made = nullptr;
   NcclResult result = kNcclInProgress;
@@ -282,11 +284,9 @@ OwnedComm finish_split(const std::shared_ptr<Splitting>& splitting, NcclComm par
   return own;
 }
 
-// A communicator of our own with the same ranks, whose calls block only until they are enqueued. The parent
-// does not block.
+// A communicator of our own with the ranks of one that does not block.
 OwnedComm split(NcclComm parent, int rank, Clock::time_point deadline) {
   const auto splitting = std::make_shared<Splitting>();
-  splitting->config.blocking = 1;
   splitting->result = nccl().ncclCommSplit(parent, 0, rank, &splitting->made, &splitting->config);
   return finish_split(splitting, parent, rank, deadline, "look what became of the others");
 }
@@ -301,7 +301,6 @@ OwnedComm split_theirs(NcclComm parent, int rank, DeviceHandle device, Clock::ti
     bool returned = false, abandoned = false, done = false;
   };
   const auto splitting = std::make_shared<Threaded>();
-  splitting->config.blocking = 1;
   const SignalsBlocked for_the_thread;
   std::thread thread([splitting, parent, rank, device = std::move(device)]() mutable {
     NcclResult result = kNcclUnhandledCudaError;

@@ -9,7 +9,7 @@
 #include "tests/software_gpu/memory/memory.h"
 #include "tests/software_gpu/memory/module.h"
 #include "tests/software_gpu/software_gpu.h"
-#include "tests/software_gpu/work/event.h"
+#include "tests/software_gpu/streams/event.h"
 
 using namespace software_gpu;
 

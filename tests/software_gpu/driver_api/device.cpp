@@ -5,7 +5,7 @@
 #include "tests/software_gpu/application.h"
 #include "tests/software_gpu/base/injection.h"
 #include "tests/software_gpu/base/settings.h"
-#include "tests/software_gpu/work/capture.h"
+#include "tests/software_gpu/streams/capture.h"
 
 // Devices and contexts.
 using namespace software_gpu;
@@ -63,6 +63,7 @@ namespace cerar::runtime {
 CuResult cuInit(unsigned flags) {
   SOFTWARE_GPU_ENTER(cuInit);
   if (flags) return kCuInvalidValue;
+  if (const int error = environment_number("SOFTWARE_GPU_INIT_ERROR", 0)) return static_cast<CuResult>(error);
   if (settings().devices == 0) return kCuNoDevice;
   set_initialised();
   return kCuSuccess;

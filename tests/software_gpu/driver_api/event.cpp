@@ -1,4 +1,4 @@
-#include "tests/software_gpu/work/event.h"
+#include "tests/software_gpu/streams/event.h"
 
 #include "tests/software_gpu/application.h"
 #include "tests/software_gpu/base/injection.h"

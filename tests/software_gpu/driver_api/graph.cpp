@@ -1,4 +1,4 @@
-#include "tests/software_gpu/work/graph.h"
+#include "tests/software_gpu/streams/graph.h"
 
 #include "tests/software_gpu/application.h"
 #include "tests/software_gpu/base/injection.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tests/software_gpu/application.h"
-#include "tests/software_gpu/work/graph.h"
+#include "tests/software_gpu/streams/graph.h"
 
 namespace software_gpu {
 

@@ -6,7 +6,7 @@
 
 #include "tests/software_gpu/application.h"
 #include "tests/software_gpu/base/injection.h"
-#include "tests/software_gpu/work/capture.h"
+#include "tests/software_gpu/streams/capture.h"
 
 // Memory and copies.
 using namespace software_gpu;

@@ -4,7 +4,7 @@
 
 #include "tests/software_gpu/application.h"
 #include "tests/software_gpu/base/injection.h"
-#include "tests/software_gpu/work/capture.h"
+#include "tests/software_gpu/streams/capture.h"
 
 // Modules and kernels.
 using namespace software_gpu;

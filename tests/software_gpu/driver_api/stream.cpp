@@ -1,9 +1,9 @@
-#include "tests/software_gpu/work/stream.h"
+#include "tests/software_gpu/streams/stream.h"
 
 #include "tests/software_gpu/application.h"
 #include "tests/software_gpu/base/injection.h"
-#include "tests/software_gpu/work/capture.h"
-#include "tests/software_gpu/work/event.h"
+#include "tests/software_gpu/streams/capture.h"
+#include "tests/software_gpu/streams/event.h"
 
 // Streams.
 using namespace software_gpu;

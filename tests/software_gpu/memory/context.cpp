@@ -7,7 +7,7 @@
 #include "tests/software_gpu/base/settings.h"
 #include "tests/software_gpu/memory/memory.h"
 #include "tests/software_gpu/memory/module.h"
-#include "tests/software_gpu/work/stream.h"
+#include "tests/software_gpu/streams/stream.h"
 
 namespace software_gpu {
 namespace {

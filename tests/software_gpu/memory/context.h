@@ -7,7 +7,7 @@
 #include "tests/software_gpu/base/codes.h"
 #include "tests/software_gpu/base/handles.h"
 #include "tests/software_gpu/base/settings.h"
-#include "tests/software_gpu/work/completion.h"
+#include "tests/software_gpu/streams/completion.h"
 
 namespace software_gpu {
 

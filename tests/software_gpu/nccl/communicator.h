@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tests/software_gpu/software_nccl.h"
-#include "tests/software_gpu/work/stream.h"
+#include "tests/software_gpu/streams/stream.h"
 
 namespace software_nccl {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tests/software_gpu/work/event.h"
+#include "tests/software_gpu/streams/event.h"
 
 namespace software_nccl {
 namespace {

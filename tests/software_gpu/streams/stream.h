@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/software_gpu/memory/context.h"
-#include "tests/software_gpu/work/completion.h"
+#include "tests/software_gpu/streams/completion.h"
 
 namespace software_gpu {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/software_gpu/work/capture.h"
+#include "tests/software_gpu/streams/capture.h"
 
 namespace software_gpu {
 

@@ -1,9 +1,9 @@
-#include "tests/software_gpu/work/stream.h"
+#include "tests/software_gpu/streams/stream.h"
 
 #include <thread>
 
 #include "tests/software_gpu/base/settings.h"
-#include "tests/software_gpu/work/capture.h"
+#include "tests/software_gpu/streams/capture.h"
 
 namespace software_gpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/measure/size_text.h"
+#include "runtime/bench/size_text.h"
 
 #include <fmt/format.h>
 

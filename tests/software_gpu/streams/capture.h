@@ -3,7 +3,7 @@
 #include <map>
 #include <thread>
 
-#include "tests/software_gpu/work/stream.h"
+#include "tests/software_gpu/streams/stream.h"
 
 namespace software_gpu {
 

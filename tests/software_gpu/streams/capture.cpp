@@ -1,4 +1,4 @@
-#include "tests/software_gpu/work/capture.h"
+#include "tests/software_gpu/streams/capture.h"
 
 #include <algorithm>
 #include <utility>
