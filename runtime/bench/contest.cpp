@@ -107,7 +107,7 @@ void over_copies(const Arguments& arguments, const Body& body) {
   require_success(made);
   std::vector<JobComms> of_ranks;
   for (int rank = 0; rank < workers; ++rank)
-    of_ranks.push_back({.measured = OwnedComm(comms[static_cast<std::size_t>(rank)]),
+    of_ranks.push_back({.measured = UniqueComm(comms[static_cast<std::size_t>(rank)]),
                         .ring = {},
                         .mixing = mixing.comm(rank)});
   run_ranks(workers, [&](int rank) {

@@ -44,7 +44,7 @@ double time_calls_us(CallVectors& vectors, cerarComm_t comm, const MeasureOption
 struct CommDestroy {
   void operator()(cerarComm_t comm) const { cerarCommDestroy(comm); }
 };
-using OwnedComm = std::unique_ptr<cerarComm, CommDestroy>;
+using UniqueComm = std::unique_ptr<cerarComm, CommDestroy>;
 
 /// Throws an Error with the sentence of cerarGetLastError unless `result` is success.
 void require_success(cerarResult_t result);

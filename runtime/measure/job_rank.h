@@ -11,8 +11,8 @@ namespace cerar::runtime {
 
 /// The communicators of a rank of a job.
 struct JobComms {
-  OwnedComm measured;
-  OwnedComm ring;                ///< to measure beside it; null where there is none
+  UniqueComm measured;
+  UniqueComm ring;               ///< to measure beside it; null where there is none
   cerarComm_t mixing = nullptr;  ///< exact, with which ranks combine what they measured; it may be `ring`
 };
 

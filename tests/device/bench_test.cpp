@@ -18,11 +18,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-CommandResult bench(const std::string& plan, std::vector<std::string> options,
-                    const std::string& libraries = CERAR_STAND_INS) {
+CommandResult bench(const std::string& plan, std::vector<std::string> options) {
   std::vector<std::string> words = {CERAR_BENCH, "--plan", plan, "-b", "64K", "-e", "64K", "-n", "2"};
   words.insert(words.end(), options.begin(), options.end());
-  return run_command(words, {.environment = {"LD_LIBRARY_PATH=" + libraries, "SOFTWARE_GPU_PLAN=" + plan,
+  return run_command(words, {.environment = {"LD_LIBRARY_PATH=" CERAR_STAND_INS, "SOFTWARE_GPU_PLAN=" + plan,
                                              "SOFTWARE_GPU_DELAY_US=20"}});
 }
 
@@ -128,13 +127,12 @@ struct Refused {
   const char* name;
   std::vector<std::string> options;
   std::vector<std::string> words;
-  const char* libraries = CERAR_STAND_INS;
 };
 
 class DeviceBenchRefusal : public testing::TestWithParam<Refused> {};
 
 TEST_P(DeviceBenchRefusal, IsOneSentence) {
-  const auto done = bench(device_plan(Construction::ring, 4, 4), GetParam().options, GetParam().libraries);
+  const auto done = bench(device_plan(Construction::ring, 4, 4), GetParam().options);
   EXPECT_EQ(done.exit_code, 1) << done.out;
   for (const auto& word : GetParam().words) EXPECT_THAT(done.err, HasSubstr(word));
   EXPECT_EQ(std::count(done.err.begin(), done.err.end(), '\n'), 1) << done.err;
