@@ -147,8 +147,8 @@ struct DriverFailure {
   const char* words;
 };
 
-// A rank whose own calls went well while another one failed: either it hears of that, or its call had ended by
-// then, with the right sum, and it hears of it in the next one, which waits for the rank that failed.
+// A rank whose own calls went well while another one failed: either it hears of that, or its call had ended
+// by then, with the right sum, and it hears of it in the next one, which waits for the rank that failed.
 void expect_to_hear(const DeviceRanks& ranks, int rank, const Side& side, cerarResult_t result) {
   side.wait();
   cerarResult_t error = result;

@@ -124,7 +124,7 @@ TEST_P(Ranks, OneNeverCalls) {
         << rank << ": " << outcome.sentence;
     expect_sentence(outcome.sentence, {"number 1", "rank(s) 1", "300 ms"});
     EXPECT_GE(outcome.seconds, 0.25) << rank;
-    EXPECT_LE(outcome.seconds, 3) << rank;
+    EXPECT_LE(outcome.seconds, 30) << rank;  // much more than the timeout, for busy machines
     EXPECT_THAT(outcome.to, testing::Each(-1.0f));
   }
   EXPECT_TRUE(outcomes[0].result == cerarTimeout || outcomes[2].result == cerarTimeout ||
@@ -134,7 +134,6 @@ TEST_P(Ranks, OneNeverCalls) {
   for (const Outcome& outcome : run([](int) { return Call{}; })) {
     EXPECT_EQ(outcome.result, cerarPeerFailed);
     expect_sentence(outcome.sentence, {"rank(s) 1"});
-    EXPECT_LE(outcome.seconds, 0.25);
   }
   destroy();
   make(1000);
