@@ -6,9 +6,11 @@
 #include <memory>
 #include <numeric>
 
+#include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/bench/device_vectors.h"
 #include "runtime/bench/nccl_ids.h"
+#include "runtime/program/available_memory.h"
 
 namespace cerar::runtime {
 namespace {
@@ -29,6 +31,8 @@ void in_threads(const Arguments& arguments, const Body& body) {
   const int workers = plan_workers(arguments.plan);
   const LocalRanks ranks(arguments.plan, workers), ring("", workers);
   body({.ranks = workers,
+        .ranks_here = workers,
+        .ranks_beside = workers,
         .where = "local (threads of this process)",
         .reserve = [](std::size_t) {},
         .errors = [&](const MeasureOptions& options) { return measure_errors(ranks, options); },
@@ -114,7 +118,9 @@ void over_copies(const Arguments& arguments, const Body& body) {
     const auto at = static_cast<std::size_t>(rank);
     const JobRank self(rank, workers, std::move(of_ranks[at]),
                        [&] { return make_device_vectors(devices[at]); });
-    body(job_contest("gpus (threads of this process, copies between devices)", self));
+    auto contest = job_contest("gpus (threads of this process, copies between devices)", self);
+    contest.ranks_here = workers;
+    body(contest);
   });
 }
 
@@ -130,6 +136,7 @@ void as_nccl_rank(const Arguments& arguments, const NcclIds& ids, int rank, int 
                      mixing ? JobRank::MakeVectors(make_host_vectors) : on_device);
   auto contest = job_contest(where, self);
   contest.ring_name = "NCCL's own";
+  if (mixing) contest.ranks_here = ranks;
   body(contest);
 }
 
@@ -170,6 +177,15 @@ constexpr Transport kTransports[] = {
     {"gpus", "ranks are threads, on --devices, that copy between GPUs", over_copies},
 };
 
+// Ranks tell each other where their memory is, as a number that a double holds.
+int ranks_beside(const JobRank& rank) {
+  const auto domain =
+      static_cast<double>(std::stoull(sha256_hex(program::memory_domain()).substr(0, 12), nullptr, 16));
+  const auto all = rank.gather({domain});
+  return static_cast<int>(
+      std::count_if(all.begin(), all.end(), [&](const auto& row) { return row[0] == domain; }));
+}
+
 }  // namespace
 
 Contest job_contest(const std::string& where, const JobRank& rank) {
@@ -179,6 +195,8 @@ Contest job_contest(const std::string& where, const JobRank& rank) {
     };
   };
   Contest contest{.ranks = rank.size(),
+                  .ranks_here = 1,
+                  .ranks_beside = ranks_beside(rank),
                   .prints = rank.rank() == 0,
                   .where = where,
                   .reserve =

@@ -11,6 +11,9 @@ namespace cerar::runtime {
 /// What is measured beside what, over the ranks of a transport, wherever they run.
 struct Contest {
   int ranks = 0;
+  int ranks_here = 0;  ///< of this process: their vectors lie in its memory
+  int ranks_beside =
+      0;  ///< of all processes that take their memory from where this one does, this one included
   bool prints = true;                              ///< of one rank only
   std::string where;                               ///< for people: "local (threads of this process)"
   std::function<void(std::size_t bytes)> reserve;  ///< room for the largest vectors, before all calls
@@ -32,6 +35,9 @@ Contest job_contest(const std::string& where, const JobRank& rank);
 
 /// This process as a rank of MPI_COMM_WORLD. Throws `unsupported` in a program that was not built with MPI.
 void over_mpi(const Arguments& arguments, const std::function<void(const Contest&)>& body);
+
+/// Of the program that over_mpi belongs to.
+std::string program_name();
 
 /// "local: ranks are threads of this process; ...": a sentence for each transport.
 std::string transport_help();

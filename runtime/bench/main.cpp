@@ -1,16 +1,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <algorithm>
 #include <new>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
-#include "runtime/base/one_line.h"
 #include "runtime/bench/contest.h"
 #include "runtime/bench/report.h"
 #include "runtime/bench/size_text.h"
 #include "runtime/measure/element_type.h"
+#include "runtime/program/available_memory.h"
+#include "runtime/program/output.h"
+#include "runtime/program/program.h"
 
 // cerar-bench: the columns and flags of nccl-tests, plus error, bytes on the wire and the plain ring beside
 // it.
@@ -45,9 +47,28 @@ Half measure_half(const Contest& contest, const MeasureOptions& options, const A
   return half;
 }
 
+// Bytes of memory for each rank and for each process, about: the vectors, the rank's input and result as
+// numbers, and the exact sum in double.
+void require_memory(const Contest& contest, const MeasureOptions& options, std::uint64_t size) {
+  const double count = static_cast<double>(size / element_bytes(options.type));
+  const double of_rank = count * static_cast<double>(2 * element_bytes(options.type) + sizeof(float));
+  const double of_process = count * sizeof(double);
+  for (const auto& bound : cerar::program::memory_bounds()) {
+    const int ranks = bound.per_process ? contest.ranks_here : contest.ranks_beside;
+    const double needed = ranks * of_rank + std::max(1, ranks / contest.ranks_here) * of_process;
+    if (needed > static_cast<double>(bound.bytes))
+      throw cerar::Error(
+          cerar::ErrorCode::system,
+          fmt::format("vectors of {} bytes need {:.2f} GiB for {} ranks here, but {} leaves {:.2f} GiB; "
+                      "choose a smaller -e.",
+                      size, needed / 0x1p30, ranks, bound.name, static_cast<double>(bound.bytes) / 0x1p30));
+  }
+}
+
 void measure_sizes(const Contest& contest, const Arguments& arguments, MeasureOptions options,
                    const std::vector<std::uint64_t>& sizes) {
   nlohmann::json rows = nlohmann::json::array();
+  require_memory(contest, options, sizes.back());
   if (contest.prints && !arguments.json) print_heading(contest);
   contest.reserve(static_cast<std::size_t>(sizes.back()));
   bool good = true;
@@ -65,7 +86,7 @@ void measure_sizes(const Contest& contest, const Arguments& arguments, MeasureOp
     if (contest.prints && !arguments.json) print_row(rows.back());
   }
   if (contest.prints && arguments.json)
-    fmt::print(
+    cerar::program::print(
         "{}\n",
         nlohmann::json{{"ranks", contest.ranks}, {"transport", arguments.transport}, {"rows", rows}}.dump(2));
   if (!good) throw cerar::Error(cerar::ErrorCode::internal, "some results are wrong: see the column #wrong.");
@@ -76,7 +97,14 @@ int run(const Arguments& arguments) {
                                .op = op_of(arguments.op),
                                .type = element_type("--dtype", arguments.type)};
   const auto sizes = sizes_between(arguments.begin, arguments.end, arguments.factor);
-  hold_contest(arguments, [&](const Contest& contest) { measure_sizes(contest, arguments, options, sizes); });
+  try {
+    hold_contest(arguments,
+                 [&](const Contest& contest) { measure_sizes(contest, arguments, options, sizes); });
+  } catch (const std::bad_alloc&) {
+    throw cerar::Error(
+        cerar::ErrorCode::system,
+        fmt::format("memory is exhausted by sizes up to {}; choose a smaller -e.", arguments.end));
+  }
   return 0;
 }
 
@@ -84,7 +112,7 @@ int run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   CLI::App app{"Measures a plan's all-reduce: time, error, bytes sent, and the plain ring beside it.",
-               "cerar-bench"};
+               program_name()};
   Arguments arguments;
   app.add_option("--plan", arguments.plan, "plan directory made by cerar-tune")->required();
   app.add_option("--transport", arguments.transport, transport_help())->capture_default_str();
@@ -114,19 +142,5 @@ int main(int argc, char** argv) {
   app.add_option("--input", arguments.input, "normal: independent; equal: the same on every rank; integers")
       ->capture_default_str();
   app.add_flag("--json", arguments.json, "print JSON");
-  try {
-    app.parse(argc, argv);
-    return run(arguments);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "cerar-bench: %s (see cerar-bench --help)\n", cerar::one_line(error.what()).c_str());
-    return 2;
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "cerar-bench: memory is exhausted by sizes up to %s; choose a smaller -e.\n",
-                 cerar::one_line(arguments.end).c_str());
-    return 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "cerar-bench: %s\n", cerar::one_line(error.what()).c_str());
-    return 1;
-  }
+  return cerar::program::run_program(app, argc, argv, [&] { return run(arguments); });
 }

@@ -12,6 +12,8 @@ struct Mpi {
 
 }  // namespace
 
+std::string program_name() { return "cerar-bench-mpi"; }
+
 void over_mpi(const Arguments& arguments, const std::function<void(const Contest&)>& body) {
   const Mpi mpi;
   int rank = 0, ranks = 0;

@@ -3,6 +3,8 @@
 
 namespace cerar::runtime {
 
+std::string program_name() { return "cerar-bench"; }
+
 void over_mpi(const Arguments&, const std::function<void(const Contest&)>&) {
   throw Error(ErrorCode::unsupported,
               "--transport is mpi, but this program knows no MPI; start cerar-bench-mpi with mpirun.");

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "runtime/measure/element_type.h"
+#include "runtime/program/output.h"
 
 namespace cerar::runtime {
 namespace {
@@ -58,32 +58,34 @@ nlohmann::json row_json(const MeasureOptions& options, const Half& apart, const 
 }
 
 void print_row(const nlohmann::json& row) {
-  fmt::print("{:>12} {:>12} {:>5} {:>7} {:<20}", row["size"].get<std::uint64_t>(),
-             row["count"].get<std::uint64_t>(), row["type"].get<std::string>(),
-             row["redop"].get<std::string>(), row["variant"].get<std::string>());
+  std::string line = fmt::format("{:>12} {:>12} {:>5} {:>7} {:<20}", row["size"].get<std::uint64_t>(),
+                                 row["count"].get<std::uint64_t>(), row["type"].get<std::string>(),
+                                 row["redop"].get<std::string>(), row["variant"].get<std::string>());
   for (const char* half : {"out_of_place", "in_place"})
-    fmt::print(" {:>10.1f} {:>7.2f} {:>7.2f} {:>6}", row[half]["time_us"].get<double>(),
-               row[half]["algbw_gbs"].get<double>(), row[half]["busbw_gbs"].get<double>(),
-               row[half]["wrong"].get<std::uint64_t>());
+    line += fmt::format(" {:>10.1f} {:>7.2f} {:>7.2f} {:>6}", row[half]["time_us"].get<double>(),
+                        row[half]["algbw_gbs"].get<double>(), row[half]["busbw_gbs"].get<double>(),
+                        row[half]["wrong"].get<std::uint64_t>());
   const auto text = [](const nlohmann::json& value, fmt::format_string<double> format) {
     return value.is_null() ? "-" : fmt::format(format, value.get<double>());
   };
-  fmt::print(" {:>9.2e} {:>9.2e} {:>12} {:>7} {:>10}\n", row["in_place"]["error"].get<double>(),
-             row["claimed_error"].get<double>(), text(row["sent_bytes"], "{:.0f}"),
-             text(row["in_place"]["wirebw_gbs"], "{:.2f}"), text(row["ring_time_us"], "{:.1f}"));
-  std::fflush(stdout);
+  program::print("{} {:>9.2e} {:>9.2e} {:>12} {:>7} {:>10}\n", line, row["in_place"]["error"].get<double>(),
+                 row["claimed_error"].get<double>(), text(row["sent_bytes"], "{:.0f}"),
+                 text(row["in_place"]["wirebw_gbs"], "{:.2f}"), text(row["ring_time_us"], "{:.1f}"));
 }
 
 void print_heading(const Contest& contest) {
-  fmt::print("# {} ranks, transport {}\n", contest.ranks, contest.where);
-  fmt::print("# {:>10} {:>12} {:>5} {:>7} {:<20} {:^33} {:^33} {:>9} {:>9} {:>12} {:>7} {:>10}\n", "", "", "",
-             "", "", "out of place", "in place", "", "", "", "", contest.ring_name);
-  fmt::print("# {:>10} {:>12} {:>5} {:>7} {:<20}", "size", "count", "type", "redop", "variant");
-  for (int i = 0; i < 2; ++i) fmt::print(" {:>10} {:>7} {:>7} {:>6}", "time", "algbw", "busbw", "#wrong");
-  fmt::print(" {:>9} {:>9} {:>12} {:>7} {:>10}\n", "error", "claimed", "sent", "wirebw", "time");
-  fmt::print("# {:>10} {:>12} {:>5} {:>7} {:<20}", "B", "elements", "", "", "");
-  for (int i = 0; i < 2; ++i) fmt::print(" {:>10} {:>7} {:>7} {:>6}", "us", "GB/s", "GB/s", "");
-  fmt::print(" {:>9} {:>9} {:>12} {:>7} {:>10}\n", "rel. rms", "rel. rms", "B per rank", "GB/s", "us");
+  std::string text = fmt::format("# {} ranks, transport {}\n", contest.ranks, contest.where);
+  text += fmt::format("# {:>10} {:>12} {:>5} {:>7} {:<20} {:^33} {:^33} {:>9} {:>9} {:>12} {:>7} {:>10}\n",
+                      "", "", "", "", "", "out of place", "in place", "", "", "", "", contest.ring_name);
+  text += fmt::format("# {:>10} {:>12} {:>5} {:>7} {:<20}", "size", "count", "type", "redop", "variant");
+  for (int i = 0; i < 2; ++i)
+    text += fmt::format(" {:>10} {:>7} {:>7} {:>6}", "time", "algbw", "busbw", "#wrong");
+  text += fmt::format(" {:>9} {:>9} {:>12} {:>7} {:>10}\n", "error", "claimed", "sent", "wirebw", "time");
+  text += fmt::format("# {:>10} {:>12} {:>5} {:>7} {:<20}", "B", "elements", "", "", "");
+  for (int i = 0; i < 2; ++i) text += fmt::format(" {:>10} {:>7} {:>7} {:>6}", "us", "GB/s", "GB/s", "");
+  text +=
+      fmt::format(" {:>9} {:>9} {:>12} {:>7} {:>10}\n", "rel. rms", "rel. rms", "B per rank", "GB/s", "us");
+  program::print_text(text);
 }
 
 }  // namespace cerar::runtime

@@ -3,41 +3,64 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
+#include <string_view>
 
 #include "runtime/base/error.h"
 
 namespace cerar::runtime {
+namespace {
+
+/// Bits that a unit stands for, -1 where it is none: the letters of kUnits, with or without B or iB behind.
+int shift_of(std::string_view unit) {
+  static constexpr std::string_view kUnits = "kmgt";
+  if (unit.empty()) return 0;
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  std::string lower(unit);
+  for (char& letter : lower)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  if (lower == "b") return 0;
+  if (lower.empty()) return -1;
+  const auto at = kUnits.find(lower.front());
+  const std::string_view rest = std::string_view(lower).substr(1);
+  if (at == std::string_view::npos || !(rest.empty() || rest == "b" || rest == "ib")) return -1;
+  return 10 * (static_cast<int>(at) + 1);
+}
+
+[[noreturn]] void refuse(const std::string& sentence) { throw Error(ErrorCode::invalid_argument, sentence); }
+
+}  // namespace
 
 std::uint64_t parse_size(const std::string& text) {
   std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string unit(end, text.data() + text.size());
-  const int shift = unit.empty() || unit == "B" ? 0
-                    : unit == "K"               ? 10
-                    : unit == "M"               ? 20
-                    : unit == "G"               ? 30
-                                                : -1;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  const int shift = shift_of({end, static_cast<std::size_t>(last - end)});
   if (error != std::errc() || shift < 0 || value > (std::uint64_t{1} << 42) >> shift)
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("the size '{}' is not a number of bytes up to 4096G, such as 4096, 64K, 1M or 2G.",
-                    text));
+    refuse(fmt::format("the size '{}' is not a number of bytes up to 4096G, such as 4096, 64K, 1M or 2G.",
+                       text));
   return value << shift;
 }
 
 std::vector<std::uint64_t> sizes_between(const std::string& begin, const std::string& end, double factor) {
   const std::uint64_t first = parse_size(begin), last = parse_size(end);
   if (first > last)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("sizes run from {} to {}; the first must not exceed the last.", begin, end));
-  if (!(factor > 1))
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the factor between sizes is {} but must exceed 1.", factor));
+    refuse(fmt::format("sizes run from {} to {}; the first must not exceed the last.", begin, end));
+  if (!(factor > 1)) refuse(fmt::format("the factor between sizes is {} but must exceed 1.", factor));
+  if (first == 0 && last > 0)
+    refuse(fmt::format("sizes run from {} to {} by a factor, which never leaves 0; begin with a larger size.",
+                       begin, end));
+  if (first == 0) return {0};
+  const double steps = std::log(static_cast<double>(last) / static_cast<double>(first)) / std::log(factor);
+  if (steps >= kMostSizes)
+    refuse(
+        fmt::format("the factor {} between sizes makes {:.0f} of them from {} to {}, and {} is the most; "
+                    "choose a larger factor.",
+                    factor, steps + 1, begin, end, kMostSizes));
   std::vector<std::uint64_t> sizes;
-  for (auto size = static_cast<double>(first); size <= static_cast<double>(last) && sizes.size() < 1000;
-       size *= factor) {
-    sizes.push_back(static_cast<std::uint64_t>(size));
-    if (first == 0) break;
+  for (auto size = static_cast<double>(first); size <= static_cast<double>(last); size *= factor) {
+    const auto whole = static_cast<std::uint64_t>(size);
+    if (sizes.empty() || whole > sizes.back()) sizes.push_back(whole);
   }
   return sizes;
 }

@@ -24,6 +24,7 @@ static void* run_rank(void* argument) {
   float* vector = malloc(rank->count * sizeof(float));
   if (!vector) {
     rank->result = cerarSystemError;
+    snprintf(rank->message, sizeof rank->message, "there is no memory for %zu elements", rank->count);
     return NULL;
   }
   for (size_t i = 0; i < rank->count; ++i) vector[i] = gradient(rank->rank, i);
@@ -54,7 +55,11 @@ int main(int argc, char** argv) {
   cerarComm_t* comms = calloc((size_t)workers, sizeof *comms);
   Rank* ranks = calloc((size_t)workers, sizeof *ranks);
   pthread_t* threads = calloc((size_t)workers, sizeof *threads);
-  if (!comms || !ranks || !threads || cerarCommInitLocal(comms, workers, plan, 0) != cerarSuccess) {
+  if (!comms || !ranks || !threads) {
+    fprintf(stderr, "all_reduce: there is no memory for %d ranks\n", workers);
+    return 1;
+  }
+  if (cerarCommInitLocal(comms, workers, plan, 0) != cerarSuccess) {
     fprintf(stderr, "all_reduce: %s\n", cerarGetLastError());
     return 1;
   }
@@ -66,7 +71,10 @@ int main(int argc, char** argv) {
                       .rank = i,
                       .workers = workers,
                       .count = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000};
-    if (pthread_create(&threads[i], NULL, run_rank, &ranks[i]) != 0) return 1;
+    if (pthread_create(&threads[i], NULL, run_rank, &ranks[i]) != 0) {
+      fprintf(stderr, "all_reduce: there is no thread for rank %d\n", i);
+      return 1; /* and with it the ranks that wait for this one */
+    }
   }
   for (int i = 0; i < workers; ++i) pthread_join(threads[i], NULL);
   cerarCallInfo_t info;
@@ -81,6 +89,10 @@ int main(int argc, char** argv) {
              info.components);
     }
     cerarCommDestroy(comms[i]);
+  }
+  if (fflush(stdout) != 0) {
+    perror("all_reduce: standard output");
+    status = 1;
   }
   free(threads);
   free(ranks);

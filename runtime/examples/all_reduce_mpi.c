@@ -32,7 +32,10 @@ int main(int argc, char** argv) {
   const size_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
   float* vector = malloc(count * sizeof(float));
   double* sum = malloc(count * sizeof(double));
-  if (!vector || !sum) return fail(rank);
+  if (!vector || !sum) {
+    fprintf(stderr, "all_reduce_mpi: rank %d: there is no memory for %zu elements\n", rank, count);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   for (size_t i = 0; i < count; ++i) sum[i] = vector[i] = sinf((float)i * (0.37f + 0.11f * (float)rank));
   if (cerarAllReduce(vector, vector, count, cerarFloat32, cerarSum, comm, NULL) != cerarSuccess)
     return fail(rank);
@@ -47,9 +50,11 @@ int main(int argc, char** argv) {
   cerarCommLastCall(comm, &info);
   printf("rank %d: error %.2e, claimed %.2e (%s, c = %d)\n", rank, sqrt(square_error / square_sum),
          info.claimed_error, info.variant, info.components);
+  const int lost = fflush(stdout) != 0;
+  if (lost) fprintf(stderr, "all_reduce_mpi: rank %d: standard output cannot be written\n", rank);
   free(vector);
   free(sum);
   cerarCommDestroy(comm);
   MPI_Finalize();
-  return 0;
+  return lost;
 }

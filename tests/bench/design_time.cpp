@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <vector>
 
@@ -85,4 +86,5 @@ int main() {
       series("differential, r = 16", {{8, 128}, {16, 256}, {32, 512}, {64, 1024}}, differential);
   fmt::print("  grows like N^{:.2f}\n", exponent(many, by_workers));
   series("differential", {{64, 4096}}, differential);
+  return std::fflush(stdout) == 0 ? 0 : 1;
 }

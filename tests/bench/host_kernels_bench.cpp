@@ -175,4 +175,5 @@ int main(int argc, char** argv) {
   RatioReporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
   reporter.print_ratios();
+  return std::fflush(stdout) == 0 ? 0 : 1;
 }

@@ -27,5 +27,5 @@ int main() {
   } catch (const std::exception& error) {
     std::printf("no_nccl=%s\n", error.what());
   }
-  return 0;
+  return std::fflush(stdout) == 0 ? 0 : 1;
 }

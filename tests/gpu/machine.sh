@@ -9,13 +9,13 @@ row() {
   say "== $1: $2 $3"
 }
 
-# One line per step; fails when a step did, or when nothing was run at all.
+# One line per step; fails when a step did, when nothing was run at all, or when the table cannot be written.
 print_table() {
   {
     printf '%-50s %-7s %s\n' step result figure
     while IFS=$'\t' read -r step result figure; do printf '%-50s %-7s %s\n' "$step" "$result" "$figure"; done <"$out/rows"
     echo "log: $log"
-  } | tee -a "$log"
+  } | tee -a "$log" || return 1
   grep -q $'\tok\t' "$out/rows" && ! grep -q $'\tFAILED\t' "$out/rows"
 }
 

@@ -41,15 +41,27 @@ std::vector<std::string> full_environment(const std::vector<std::string>& additi
   return list;
 }
 
+bool lead(int number, Stream stream, int captured) {
+  int ends[2] = {-1, captured};
+  if (stream == Stream::closed) return ::close(number) == 0;
+  if (stream == Stream::full) ends[1] = ::open("/dev/full", O_WRONLY);
+  if (stream == Stream::broken && ::pipe2(ends, O_CLOEXEC) == 0) ::close(ends[0]);
+  return ::dup2(ends[1], number) >= 0;
+}
+
 // Runs between fork and exec: only calls that are safe there.
 [[noreturn]] void become(char* const* words, char* const* environment, const CommandOptions& options, int out,
                          int err) {
   const int nothing = ::open("/dev/null", O_RDONLY);
-  const bool ready = ::dup2(nothing, 0) >= 0 && ::dup2(out, 1) >= 0 && ::dup2(err, 2) >= 0 &&
+  const bool ready = ::dup2(nothing, 0) >= 0 && lead(1, options.out, out) && lead(2, options.err, err) &&
                      ::chdir(options.directory.c_str()) == 0;
   if (options.memory_limit > 0) {
     const rlimit limit{options.memory_limit, options.memory_limit};
     ::setrlimit(RLIMIT_AS, &limit);
+  }
+  for (const auto& [resource, most] : options.limits) {
+    const rlimit limit{most, most};
+    ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
   }
   if (ready) ::execve(words[0], words, environment);
   ::_exit(127);

@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <new>
 
 #include "runtime/base/one_line.h"
+#include "runtime/program/output.h"
 #include "tuner/check/check_plan.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress.h"
@@ -15,17 +16,27 @@ namespace {
 // Sentences of the loader name the plan's file already.
 void print_problem(const std::string& plan, const std::string& sentence) {
   const bool names_plan = sentence.starts_with((std::filesystem::path(plan) / "").string());
-  fmt::print(stderr, "cerar-tune: {}\n", one_line(names_plan ? sentence : plan + ": " + sentence));
+  program::complain(
+      fmt::format("cerar-tune: {}\n", one_line(names_plan ? sentence : plan + ": " + sentence)));
 }
 
 bool holds(const std::string& plan) {
   Progress progress;
-  const Findings findings = check_plan(plan, [&](const std::string& step) { progress(step); });
+  Findings findings;
+  try {
+    findings = check_plan(plan, [&](const std::string& step) { progress(step); });
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    progress.clear();
+    print_problem(plan, error.what());
+    return false;
+  }
   progress.clear();
-  for (const auto& fact : findings.facts) fmt::print("{}\n", fact);
+  for (const auto& fact : findings.facts) program::print("{}\n", one_line(fact));
   const std::size_t count = findings.differences.size();
-  fmt::print(
-      "{}: {}\n", plan,
+  program::print(
+      "{}: {}\n", one_line(plan),
       count == 0 ? "holds what it claims" : fmt::format("{} difference{}", count, count == 1 ? "" : "s"));
   for (const auto& difference : findings.differences) print_problem(plan, difference);
   return count == 0;
@@ -35,14 +46,7 @@ bool holds(const std::string& plan) {
 
 int run_check(const std::vector<std::string>& plan_directories) {
   bool all_hold = true;
-  for (const auto& plan : plan_directories) {
-    try {
-      all_hold = holds(plan) && all_hold;
-    } catch (const std::exception& error) {
-      print_problem(plan, error.what());
-      all_hold = false;
-    }
-  }
+  for (const auto& plan : plan_directories) all_hold = holds(plan) && all_hold;
   return all_hold ? 0 : 1;
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/plan/names.h"
+#include "runtime/program/output.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/report.h"
@@ -106,10 +107,10 @@ int run_compare(const CompareArguments& arguments) {
     for (const Construction construction : kCompared) entries.push_back(design(construction, c, options));
   progress.clear();
   if (arguments.json)
-    fmt::print("{}\n", comparison_json(arguments.workers, entries).dump(2));
+    program::print("{}\n", comparison_json(arguments.workers, entries).dump(2));
   else
-    fmt::print("N = {}, f32, each code with the drift of least error\n\n{}", arguments.workers,
-               comparison_table(entries));
+    program::print("N = {}, f32, each code with the drift of least error\n\n{}", arguments.workers,
+                   comparison_table(entries));
   return 0;
 }
 

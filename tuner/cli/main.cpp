@@ -1,11 +1,6 @@
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <exception>
 
-#include "runtime/base/error.h"
-#include "runtime/base/one_line.h"
+#include "runtime/program/program.h"
 #include "tuner/cli/commands.h"
 
 namespace {
@@ -40,19 +35,11 @@ void add_tune_options(CLI::App& app, cerar::tuner::TuneArguments& tune) {
   app.add_option("--plot", tune.plot, "draw what --pareto finds: FILE.svg or FILE.png")->needs(pareto);
 }
 
-// A result that a full disk swallowed must not look like success.
-void flush_output() {
-  if (std::fflush(stdout) != 0)
-    throw cerar::Error(cerar::ErrorCode::system,
-                       std::string("standard output cannot be written: ") + std::strerror(errno) + ".");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Designs a coded ring all-reduce for a topology and writes it as a plan directory.",
                "cerar-tune"};
-  app.set_version_flag("--version", "cerar " CERAR_VERSION);
   app.require_subcommand(0, 1);
   cerar::tuner::TuneArguments tune;
   add_tune_options(app, tune);
@@ -76,23 +63,13 @@ int main(int argc, char** argv) {
       ->delimiter(',');
   compare->add_flag("--json", comparison.json, "as JSON");
 
-  try {
-    app.parse(argc, argv);
-    if (!*show && !*check && !*compare && tune.topology.empty()) throw CLI::RequiredError("--topology");
-    if (tune.pareto && !tune.max_error) tune.max_error = cerar::tuner::kWorthlessError;
-    const int code = *show         ? cerar::tuner::run_show(plan, json)
-                     : *check      ? cerar::tuner::run_check(plans)
-                     : *compare    ? cerar::tuner::run_compare(comparison)
-                     : tune.pareto ? cerar::tuner::run_pareto(tune)
-                                   : cerar::tuner::run_tune(tune);
-    flush_output();
-    return code;
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::fprintf(stderr, "cerar-tune: %s (see cerar-tune --help)\n", cerar::one_line(error.what()).c_str());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "cerar-tune: %s\n", cerar::one_line(error.what()).c_str());
-    return 1;
-  }
+  return cerar::program::run_program(app, argc, argv, [&] {
+    if (*show) return cerar::tuner::run_show(plan, json);
+    if (*check) return cerar::tuner::run_check(plans);
+    if (*compare) return cerar::tuner::run_compare(comparison);
+    if (tune.topology.empty()) throw CLI::RequiredError("--topology");
+    if (!tune.pareto) return cerar::tuner::run_tune(tune);
+    if (!tune.max_error) tune.max_error = cerar::tuner::kWorthlessError;
+    return cerar::tuner::run_pareto(tune);
+  });
 }

@@ -8,6 +8,7 @@
 #include "runtime/base/error.h"
 #include "runtime/bench/size_text.h"
 #include "runtime/plan/names.h"
+#include "runtime/program/output.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/report.h"
@@ -101,10 +102,10 @@ int run_pareto(const TuneArguments& arguments) {
     write_image(arguments.plot, draw(front_script(front, image_format(arguments.plot))));
   progress.clear();
   if (arguments.json) {
-    fmt::print("{}\n", front_json(front).dump(2));
+    program::print("{}\n", front_json(front).dump(2));
   } else {
-    fmt::print("{}", front_table(front));
-    if (!arguments.plot.empty()) fmt::print("plot: {}\n", arguments.plot);
+    program::print("{}", front_table(front));
+    if (!arguments.plot.empty()) program::print("plot: {}\n", arguments.plot);
   }
   return 0;
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include "runtime/program/output.h"
 
 namespace cerar::tuner {
 
@@ -13,13 +13,12 @@ Progress::~Progress() { clear(); }
 
 void Progress::operator()(const std::string& step) {
   if (!terminal_) return;
-  fmt::print(stderr, "\r\x1b[K{}", step);
-  std::fflush(stderr);
+  program::complain(fmt::format("\r\x1b[K{}", step));
   shown_ = true;
 }
 
 void Progress::clear() {
-  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  if (shown_) program::complain("\r\x1b[K");
   shown_ = false;
 }
 

@@ -12,6 +12,7 @@
 #include "generator/publish.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/names.h"
+#include "runtime/program/output.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress.h"
 #include "tuner/cli/report.h"
@@ -160,12 +161,12 @@ int run_tune(const TuneArguments& arguments) {
   progress.clear();
 
   if (arguments.json) {
-    fmt::print("{}\n", tune_json(candidates, plan, topology, generate.out, other).dump(2));
+    program::print("{}\n", tune_json(candidates, plan, topology, generate.out, other).dump(2));
   } else {
-    fmt::print("{}", tune_report(candidates, selection, plan, topology, options, other));
+    program::print("{}", tune_report(candidates, selection, plan, topology, options, other));
     if (!generator::nvrtc_available() && !topology.architectures.empty())
-      fmt::print("cubins: none, this build found no CUDA toolkit; the plan runs on hosts only\n");
-    fmt::print("plan: {}\n", generate.out.string());
+      program::print("cubins: none, this build found no CUDA toolkit; the plan runs on hosts only\n");
+    program::print("plan: {}\n", generate.out.string());
   }
   return 0;
 }

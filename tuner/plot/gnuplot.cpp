@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "runtime/base/error.h"
@@ -65,10 +66,20 @@ int run(int in, int out, int err) {
   posix_spawn_file_actions_adddup2(&streams, in, 0);
   posix_spawn_file_actions_adddup2(&streams, out, 1);
   posix_spawn_file_actions_adddup2(&streams, err, 2);
+  // cerar-tune ignores broken pipes, gnuplot need not.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t to_default;
+  sigemptyset(&to_default);
+  sigaddset(&to_default, SIGPIPE);
+  sigaddset(&to_default, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &to_default);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   char program[] = "gnuplot", defaults[] = "--default-settings", standard_input[] = "-";
   char* const words[] = {program, defaults, standard_input, nullptr};
   pid_t child = 0;
-  const int failure = ::posix_spawnp(&child, program, &streams, nullptr, words, environ);
+  const int failure = ::posix_spawnp(&child, program, &streams, &attributes, words, environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&streams);
   if (failure == ENOENT)
     throw Error(ErrorCode::unsupported,

@@ -64,12 +64,12 @@ int run_program(const std::function<std::string(Report&)>& body) {
     figure = body(report);
   } catch (const Skip& skip) {
     std::printf("SKIP %s\n", skip.reason.c_str());
-    return 77;
+    return std::fflush(stdout) == 0 ? 77 : 1;
   } catch (const std::exception& error) {
     report.fail(error.what());
   }
   std::printf("FIGURE %s\n", figure.c_str());
-  return report.failures() ? 1 : 0;
+  return std::fflush(stdout) != 0 || std::ferror(stdout) || report.failures() ? 1 : 0;
 }
 
 }  // namespace cerar::test

@@ -74,15 +74,5 @@ TEST(BenchPlan, WithoutItsKernels) {
                  {"kernels/ring-c2.host.so is missing", "cerar-tune"});
 }
 
-TEST(BenchMemory, ExhaustedIsASentence) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "AddressSanitizer needs the address space";
-#endif
-  const auto result = run_in(fresh_directory("bench"), CERAR_BENCH,
-                             {"--plan", exact_plan().string(), "-b", "4G", "-e", "4G", "--json"},
-                             {.memory_limit = std::size_t{2} << 30});
-  expect_refusal(result, {"memory is exhausted"});
-}
-
 }  // namespace
 }  // namespace cerar::test
