@@ -44,7 +44,7 @@ cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan
     require(comms, "comms");
     cerar::runtime::check_threads(ranks);
     cerar::runtime::check_workers(plan, ranks);
-    const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
+    const auto timeout = cerar::runtime::checked_timeouts(timeout_ms).call;
     const auto [shared, kernels] = cerar::runtime::shared_plan(plan, ranks);
     auto transports = cerar::runtime::make_local_transports(ranks, timeout);
     std::vector<std::unique_ptr<cerarComm>> made;
@@ -61,12 +61,14 @@ cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPla
     require(comm, "comm");
     require(store, "store");
     *comm = nullptr;
+    const auto timeouts = cerar::runtime::checked_timeouts(timeout_ms);
     auto transport =
         cerar::runtime::make_gloo_transport({.rank = rank,
                                              .ranks = ranks,
                                              .store = store,
                                              .interface_name = interface_name ? interface_name : "",
-                                             .timeout = cerar::runtime::checked_timeout(timeout_ms)});
+                                             .timeout = timeouts.call,
+                                             .meeting_timeout = timeouts.meeting});
     *comm = cerar::runtime::join_comm(std::move(transport), plan).release();
   });
 }
@@ -100,8 +102,7 @@ cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error) {
     require(comm, "comm");
     require(error, "error");
     const auto failure = comm->executor->failure();
-    *error = failure ? cerar::runtime::remember(cerar::runtime::result_of(failure->code()), failure->what())
-                     : cerarSuccess;
+    *error = failure ? cerar::runtime::remember(*failure) : cerarSuccess;
   });
 }
 

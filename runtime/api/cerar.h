@@ -46,7 +46,7 @@ CERAR_API cerarResult_t cerarPlanWorkers(cerarPlan_t plan, int* workers);
 /* `ranks` communicators for `ranks` threads of this process, written to comms[0..ranks-1]. The plan must be
  * for as many workers (one rank needs no plan made for one: any plan will do); NULL takes the exact ring,
  * which needs none. timeout_ms limits every wait for a peer; 0 takes the environment variable CERAR_TIMEOUT
- * (seconds), or 30 s without it. */
+ * (seconds), or without it 5 minutes for ranks to meet and 10 for each wait in a call. */
 CERAR_API cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan, int timeout_ms);
 
 /* The communicator of one rank of a job whose `ranks` ranks are processes, on one machine or many, connected
@@ -91,8 +91,8 @@ CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks
  * newer; before 2.19.1 its abort may hang when a rank is lost. Where a rank does not come here, the others
  * get cerarTimeout, and must abort `nccl`, in which NCCL goes on waiting for it. timeout_ms limits how long
  * ranks wait for each other, here, in the first call of each count, type and operation, and from the moment a
- * call begins on its stream; 0 takes CERAR_TIMEOUT (seconds), or 30 s without it. After that the communicator
- * is unusable, and results of calls under way are not valid. */
+ * call begins on its stream; 0 as for cerarCommInitLocal. After that the communicator is unusable, and
+ * results of calls under way are not valid. */
 CERAR_API cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan, int timeout_ms);
 
 /* The same on an NCCL communicator made here: one rank makes an id, the caller carries it to the others. */

@@ -33,10 +33,11 @@ cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan,
     require(comm, "comm");
     require(nccl, "nccl");
     *comm = nullptr;
-    const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
+    const auto timeouts = cerar::runtime::checked_timeouts(timeout_ms);
     const auto theirs = static_cast<cerar::runtime::NcclComm>(nccl);
     cerar::runtime::check_workers(plan, cerar::runtime::nccl_ranks(theirs));
-    *comm = make_comm(cerar::runtime::make_nccl_transport(theirs, timeout), plan, timeout, true).release();
+    *comm =
+        make_comm(cerar::runtime::make_nccl_transport(theirs, timeouts), plan, timeouts.call, true).release();
   });
 }
 
@@ -59,11 +60,11 @@ cerarResult_t cerarCommInitNcclId(cerarComm_t* comm, const cerarNcclId_t* id, in
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("rank is {} of {} ranks; ranks are numbered from 0.", rank, ranks));
     cerar::runtime::check_workers(plan, ranks);
-    const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
+    const auto timeouts = cerar::runtime::checked_timeouts(timeout_ms);
     cerar::runtime::NcclUniqueId theirs{};
     std::memcpy(&theirs, id, sizeof(theirs));
-    *comm = make_comm(cerar::runtime::make_nccl_transport(theirs, rank, ranks, device, timeout), plan,
-                      timeout, true)
+    *comm = make_comm(cerar::runtime::make_nccl_transport(theirs, rank, ranks, device, timeouts), plan,
+                      timeouts.call, true)
                 .release();
   });
 }
@@ -76,7 +77,7 @@ cerarResult_t cerarCommInitGpus(cerarComm_t* comms, int ranks, const int* device
     require(plan, "plan");
     cerar::runtime::check_threads(ranks);
     cerar::runtime::check_workers(plan, ranks);
-    const auto timeout = cerar::runtime::checked_timeout(timeout_ms);
+    const auto timeout = cerar::runtime::checked_timeouts(timeout_ms).call;
     auto transports =
         cerar::runtime::make_peer_transports(std::span(devices, static_cast<std::size_t>(ranks)), timeout);
     std::vector<std::unique_ptr<cerarComm>> made;

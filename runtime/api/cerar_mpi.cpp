@@ -9,6 +9,6 @@ cerarResult_t cerarCommInitMpi(cerarComm_t* comm, MPI_Comm mpi, cerarPlan_t plan
   return guard([&] {
     require(comm, "comm");
     *comm = nullptr;
-    *comm = join_comm(make_mpi_transport(mpi, checked_timeout(timeout_ms)), plan).release();
+    *comm = join_comm(make_mpi_transport(mpi, checked_timeouts(timeout_ms)), plan).release();
   });
 }

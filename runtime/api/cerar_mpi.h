@@ -14,7 +14,7 @@ extern "C" {
 /* This rank's communicator for the ranks of `mpi`, in its order; called by all of them, after MPI_Init. `mpi`
  * is duplicated and remains the application's: its messages and these never meet. The plan must be for as
  * many workers, and the same on all ranks; NULL takes the exact ring. timeout_ms limits every wait for a
- * peer; 0 takes CERAR_TIMEOUT (seconds), or 30 s without it. Destroy communicators before MPI_Finalize.
+ * peer; 0 as for cerarCommInitLocal. Destroy communicators before MPI_Finalize.
  *
  * Two communicators may be used from two threads when MPI provides MPI_THREAD_SERIALIZED or above; with less
  * than MPI_THREAD_MULTIPLE the application's other threads must not call MPI meanwhile. Communicators are

@@ -74,11 +74,11 @@ std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transport, cerar
   return std::make_unique<cerarComm>(cerarComm{shared.plan, std::move(executor), {}});
 }
 
-std::chrono::milliseconds checked_timeout(int timeout_ms) {
+Timeouts checked_timeouts(int timeout_ms) {
   if (timeout_ms < 0)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("timeout_ms is {} but must not be negative.", timeout_ms));
-  return timeout_ms > 0 ? std::chrono::milliseconds(timeout_ms) : read_environment().timeout;
+  return timeout_ms > 0 ? Timeouts::both(std::chrono::milliseconds(timeout_ms)) : read_environment().timeouts;
 }
 
 Call checked_shape(size_t count, cerarDataType_t type, cerarRedOp_t op) {

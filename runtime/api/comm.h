@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "runtime/api/cerar.h"
+#include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 #include "runtime/executor/executor.h"
 #include "runtime/executor/host/host_kernels.h"
@@ -56,9 +57,9 @@ void check_workers(cerarPlan_t plan, int ranks);
 /// and what the transport throws.
 CERAR_API std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transport, cerarPlan_t plan);
 
-/// The limit of waits that a C caller asked for: timeout_ms, or the environment's where that is 0. Throws
+/// The limits of waits that a C caller asked for: timeout_ms, or the environment's where that is 0. Throws
 /// `invalid_argument` for a negative one.
-CERAR_API std::chrono::milliseconds checked_timeout(int timeout_ms);
+CERAR_API Timeouts checked_timeouts(int timeout_ms);
 
 /// Checks what the C caller passed and turns it into a Call. Throws `invalid_argument` or `unsupported`.
 Call checked_shape(size_t count, cerarDataType_t type, cerarRedOp_t op);  // without vectors

@@ -1,22 +1,12 @@
 #include "runtime/api/guard.h"
 
+#include "runtime/base/environment.h"
 #include "runtime/base/one_line.h"
 
 namespace cerar::runtime {
 namespace {
 
 thread_local std::string last_error;
-
-}  // namespace
-
-cerarResult_t remember(cerarResult_t result, const char* sentence) noexcept {
-  try {
-    last_error = one_line(sentence);
-  } catch (...) {
-    last_error.clear();
-  }
-  return result;
-}
 
 cerarResult_t result_of(ErrorCode code) noexcept {
   switch (code) {
@@ -38,6 +28,27 @@ cerarResult_t result_of(ErrorCode code) noexcept {
       return cerarInternalError;
   }
   return cerarInternalError;
+}
+
+}  // namespace
+
+cerarResult_t remember(cerarResult_t result, const char* sentence) noexcept {
+  try {
+    last_error = one_line(sentence);
+  } catch (...) {
+    last_error.clear();
+  }
+  return result;
+}
+
+cerarResult_t remember(const Error& error) noexcept {
+  const cerarResult_t result = result_of(error.code());
+  if (error.code() != ErrorCode::timeout) return remember(result, error.what());
+  try {
+    return remember(result, with_timeout_advice(error.what()).c_str());
+  } catch (...) {
+    return remember(result, error.what());
+  }
 }
 
 }  // namespace cerar::runtime

@@ -12,7 +12,7 @@ namespace cerar::runtime {
 /// The wall between exceptions inside and codes outside: keeps the sentence for cerarGetLastError. Exported
 /// for sibling libraries.
 CERAR_API cerarResult_t remember(cerarResult_t result, const char* sentence) noexcept;
-CERAR_API cerarResult_t result_of(ErrorCode code) noexcept;
+CERAR_API cerarResult_t remember(const Error& error) noexcept;
 
 template <typename Body>
 cerarResult_t guard(Body&& body) noexcept {
@@ -20,7 +20,7 @@ cerarResult_t guard(Body&& body) noexcept {
     body();
     return cerarSuccess;
   } catch (const Error& error) {
-    return remember(result_of(error.code()), error.what());
+    return remember(error);
   } catch (const std::bad_alloc&) {
     return remember(cerarSystemError, "memory is exhausted; use smaller vectors or fewer lanes.");
   } catch (const std::exception& error) {

@@ -20,9 +20,15 @@ Environment read_environment() {
       throw Error(
           ErrorCode::invalid_argument,
           fmt::format("CERAR_TIMEOUT is '{}' but must be a number of seconds from 0.001 to 1000000.", text));
-    environment.timeout = std::chrono::milliseconds(static_cast<long long>(seconds * 1000));
+    environment.timeouts = Timeouts::both(std::chrono::milliseconds(static_cast<long long>(seconds * 1000)));
   }
   return environment;
+}
+
+std::string with_timeout_advice(std::string sentence) {
+  if (sentence.ends_with(kTimeoutAdvice)) return sentence;
+  sentence.resize(sentence.find_last_not_of('.') + 1);
+  return sentence.append(kTimeoutAdvice);
 }
 
 }  // namespace cerar

@@ -1,16 +1,34 @@
 #pragma once
 
 #include <chrono>
+#include <string>
+#include <string_view>
 
 namespace cerar {
 
+/// Limits of waits for other ranks.
+struct Timeouts {
+  std::chrono::milliseconds call = std::chrono::minutes(10);    ///< of every wait within a call
+  std::chrono::milliseconds meeting = std::chrono::minutes(5);  ///< until all have come to a communicator
+
+  /// One limit for both, as the caller or the environment gives it.
+  static Timeouts both(std::chrono::milliseconds limit) { return {limit, limit}; }
+};
+
 /// Everything that CERAR reads from the environment, in one place.
 struct Environment {
-  /// CERAR_TIMEOUT, seconds (a positive number): limit of every wait for a peer. Default 30.
-  std::chrono::milliseconds timeout{30000};
+  /// CERAR_TIMEOUT, seconds (a positive number): limit of every wait for a peer.
+  Timeouts timeouts;
 };
 
 /// Reads and checks the variables. Throws `invalid_argument` naming the variable and its value.
 Environment read_environment();
+
+/// How sentences of a `timeout` end: what to do where the others only needed longer.
+inline constexpr std::string_view kTimeoutAdvice =
+    "; where they need longer, raise timeout_ms or CERAR_TIMEOUT (seconds).";
+
+/// The sentence with that end, once.
+std::string with_timeout_advice(std::string sentence);
 
 }  // namespace cerar

@@ -20,7 +20,7 @@ NcclIds make_nccl_ids() {
 
 SharedNcclIds::SharedNcclIds(const std::string& store, int rank, int ranks)
     : store_(open_store(store, rank)), rank_(rank) {
-  const auto timeout = read_environment().timeout;
+  const auto timeout = read_environment().timeouts.meeting;
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   if (rank == 0) ids_ = make_nccl_ids();
   const Meeting meeting = meet(*store_, rank, ranks, timeout);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/environment.h"
 #include "runtime/plan/names.h"
 
 namespace cerar::runtime {
@@ -19,9 +20,11 @@ std::string words_of(const Plan* plan) {
 
 std::string with_call(const std::string& sentence, std::uint64_t operation, const Plan* plan) {
   if (sentence.find("all-reduce number") != std::string::npos) return sentence;
-  return fmt::format("{}, in all-reduce number {} of {}.",
-                     std::string_view(sentence).substr(0, sentence.find_last_not_of('.') + 1), operation,
-                     words_of(plan));
+  std::string_view what = sentence;
+  const bool advised = what.ends_with(kTimeoutAdvice);
+  if (advised) what.remove_suffix(kTimeoutAdvice.size());
+  return fmt::format("{}, in all-reduce number {} of {}{}", what.substr(0, what.find_last_not_of('.') + 1),
+                     operation, words_of(plan), advised ? kTimeoutAdvice : ".");
 }
 
 }  // namespace cerar::runtime

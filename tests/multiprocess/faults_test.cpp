@@ -128,7 +128,8 @@ TEST_F(Fault, TheEnvironmentSetsTheTimeout) {
     if (rank == 1) ::sleep(4);
     return all_reduce(comm, 100);
   });
-  EXPECT_THAT(job.finish()[0].answer, HasSubstr("was not called within 1500 ms by rank(s) 1"));
+  EXPECT_THAT(job.finish()[0].answer, AllOf(HasSubstr("was not called within 1500 ms by rank(s) 1"),
+                                            HasSubstr("timeout_ms or CERAR_TIMEOUT")));
 }
 
 TEST_F(Fault, ARankThatLeavesIsNamed) {

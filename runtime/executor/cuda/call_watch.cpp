@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/environment.h"
+
 namespace cerar::runtime {
 
 using Clock = std::chrono::steady_clock;
@@ -58,7 +60,8 @@ void CallWatch::fail(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     if (failure_) return;
-    failure_ = error;
+    failure_ =
+        error.code() == ErrorCode::timeout ? Error(error.code(), with_timeout_advice(error.what())) : error;
   }
   changed_.notify_all();
 }

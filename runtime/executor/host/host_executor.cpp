@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 
+#include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 #include "runtime/executor/call_words.h"
 #include "runtime/executor/host/lane.h"
@@ -79,7 +80,9 @@ class HostExecutor final : public Executor {
       return report;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::mismatch && !report.variant) throw;
-      const Error complete(error.code(), with_call(error.what(), report.operation, plan_.get()));
+      std::string sentence = with_call(error.what(), report.operation, plan_.get());
+      if (error.code() == ErrorCode::timeout) sentence = with_timeout_advice(std::move(sentence));
+      const Error complete(error.code(), sentence);
       fail(complete);
       throw complete;
     } catch (const std::bad_alloc&) {

@@ -281,7 +281,7 @@ std::unique_ptr<Transport> make_gloo_transport(const GlooOptions& options) {
   check(options);
   if (options.ranks == 1) return std::move(make_local_transports(1, options.timeout).front());
   const auto store = open_store(options.store, options.rank);
-  const Meeting meeting = meet(*store, options.rank, options.ranks, options.timeout);
+  const Meeting meeting = meet(*store, options.rank, options.ranks, options.meeting_timeout);
   Connection connection = connect_mesh(options, *store, meeting);
   auto transport =
       std::make_unique<GlooTransport>(connection.context, std::move(connection.ring), options.timeout);

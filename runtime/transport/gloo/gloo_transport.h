@@ -12,7 +12,8 @@ struct GlooOptions {
   int rank = 0, ranks = 1;
   std::string store;           ///< "file:DIRECTORY" or "tcp:HOST:PORT", see store.h
   std::string interface_name;  ///< a network interface or an address of this machine; empty: see mesh.h
-  std::chrono::milliseconds timeout{30000};  ///< of every wait, the meeting included
+  std::chrono::milliseconds timeout{};          ///< of every wait within a call
+  std::chrono::milliseconds meeting_timeout{};  ///< until all ranks are connected
 };
 
 /// Ranks that are processes, on one machine or many; Gloo's TCP connections carry the messages. Returns when

@@ -116,9 +116,9 @@ Connection connect_mesh(const GlooOptions& options, Store& store, const Meeting&
   const SignalsBlocked for_the_device_thread;
   auto device = make_device(attributes(options, store, meeting));
   auto context = std::make_shared<gloo::rendezvous::Context>(options.rank, options.ranks);
-  context->setTimeout(options.timeout);
+  context->setTimeout(options.meeting_timeout);
   std::unique_ptr<Ring> ring;
-  const auto keys = std::make_shared<MeetingStore>(store, meeting.id, options.timeout);
+  const auto keys = std::make_shared<MeetingStore>(store, meeting.id, options.meeting_timeout);
   try {
     context->connectFullMesh(*keys, device);
     ring = std::make_unique<Ring>(*device, *keys, options.rank, options.ranks, options.timeout);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 
 namespace cerar::runtime {
@@ -130,8 +131,9 @@ class LocalTransport final : public Transport {
     return changed.wait_until(lock, deadline, predicate);
   }
 
-  [[noreturn]] void fail(std::unique_lock<std::mutex>& lock, ErrorCode code, const std::string& sentence) {
+  [[noreturn]] void fail(std::unique_lock<std::mutex>& lock, ErrorCode code, std::string sentence) {
     lock.unlock();
+    if (code == ErrorCode::timeout) sentence = with_timeout_advice(std::move(sentence));
     abort(sentence);
     throw Error(code, sentence);
   }

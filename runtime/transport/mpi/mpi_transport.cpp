@@ -308,11 +308,11 @@ MPI_Comm duplicate(MPI_Comm comm, std::chrono::milliseconds timeout) {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi_transport(MPI_Comm application, std::chrono::milliseconds timeout) {
+std::unique_ptr<Transport> make_mpi_transport(MPI_Comm application, const Timeouts& timeouts) {
   check_communicator(application);
-  const MPI_Comm comm = duplicate(application, timeout);
+  const MPI_Comm comm = duplicate(application, timeouts.meeting);
   mpi_call("MPI_Comm_set_errhandler", MPI_Comm_set_errhandler, comm, MPI_ERRORS_RETURN);
-  return std::make_unique<MpiTransport>(comm, timeout);
+  return std::make_unique<MpiTransport>(comm, timeouts.call);
 }
 
 }  // namespace cerar::runtime

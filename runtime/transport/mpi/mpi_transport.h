@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 
+#include "runtime/base/environment.h"
 #include "runtime/transport/transport.h"
 
 namespace cerar::runtime {
@@ -32,6 +33,6 @@ namespace cerar::runtime {
 /// Throws `invalid_argument` when MPI is not initialised or is finalised already, or for a null or
 /// inter-communicator, and `timeout` when not all of its ranks call. Nothing tells then which did not: before
 /// there is a communicator of our own, there is no way to ask.
-std::unique_ptr<Transport> make_mpi_transport(MPI_Comm application, std::chrono::milliseconds timeout);
+std::unique_ptr<Transport> make_mpi_transport(MPI_Comm application, const Timeouts& timeouts);
 
 }  // namespace cerar::runtime

@@ -366,7 +366,7 @@ NcclUniqueId make_nccl_id() {
   return id;
 }
 
-std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, std::chrono::milliseconds timeout) {
+std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, const Timeouts& timeouts) {
   driver();
   int ordinal = 0, rank = 0;
   check(nccl().ncclCommUserRank(comm, &rank), "asking a communicator for its rank");
@@ -375,19 +375,19 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, std::chrono:
   const OutsideCaptures outside;
   const OnDevice current(*device);
   Exchange exchange(device, nccl_ranks(comm));
-  OwnedComm own = split_theirs(comm, rank, device, Clock::now() + timeout);
+  OwnedComm own = split_theirs(comm, rank, device, Clock::now() + timeouts.meeting);
   return std::make_unique<NcclTransport>(OwnedComm(), std::move(own), std::move(device), std::move(exchange),
-                                         timeout);
+                                         timeouts.call);
 }
 
 std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int rank, int ranks, int device,
-                                                     std::chrono::milliseconds timeout) {
+                                                     const Timeouts& timeouts) {
   driver();
   auto handle = std::make_shared<const Device>(device);
   const OutsideCaptures outside;
   const OnDevice current(*handle);
   Exchange exchange(handle, ranks);
-  const auto deadline = Clock::now() + timeout;
+  const auto deadline = Clock::now() + timeouts.meeting;
   // Without blocking, since a rank that does not come would block it for good.
   NcclConfig config;
   config.blocking = 0;
@@ -399,7 +399,7 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int
   if (result == kNcclInProgress)
     throw Error(ErrorCode::timeout,
                 fmt::format("rank {} waited {} ms for all {} ranks to join with the same id.", rank,
-                            timeout.count(), ranks));
+                            timeouts.meeting.count(), ranks));
   check(result, "joining {} ranks as rank {}", ranks, rank);
   OwnedComm own;
   try {
@@ -409,7 +409,7 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int
     throw;
   }
   return std::make_unique<NcclTransport>(std::move(parent), std::move(own), std::move(handle),
-                                         std::move(exchange), timeout);
+                                         std::move(exchange), timeouts.call);
 }
 
 }  // namespace cerar::runtime

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
 
+#include "runtime/base/environment.h"
 #include "runtime/transport/device_transport.h"
 #include "runtime/transport/nccl/nccl_api.h"
 
@@ -12,14 +12,14 @@ namespace cerar::runtime {
 /// split from `comm`; it is aborted after a failure, `comm` is not, unless it was made to share its resources
 /// with communicators split from it. Every rank of `comm` must call. Throws `unsupported` without the driver
 /// or NCCL, `invalid_argument` for a communicator that NCCL does not know, `timeout` when ranks do not come.
-std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, std::chrono::milliseconds timeout);
+std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, const Timeouts& timeouts);
 
 /// An id for the ranks of one communicator, made by one of them and carried to the others by the caller.
 NcclUniqueId make_nccl_id();
 
 /// A communicator made for this purpose, on `device`. Throws `timeout` when ranks do not come.
 std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int rank, int ranks, int device,
-                                                     std::chrono::milliseconds timeout);
+                                                     const Timeouts& timeouts);
 
 /// The number of ranks of a communicator. Throws as above.
 int nccl_ranks(NcclComm comm);
