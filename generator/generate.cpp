@@ -129,7 +129,7 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
   check_names(plan);
   StagedDirectory::check(options.out, options.replace);
   runtime::Plan result = plan;
-  result.host_target = options.host ? host_target() : "";
+  result.host_target = !options.host ? "" : options.host_target.empty() ? host_target() : options.host_target;
   std::mutex progress_mutex;
   const auto report = [&](const std::string& line) {
     const std::lock_guard lock(progress_mutex);

@@ -11,7 +11,8 @@ namespace cerar::generator {
 
 struct GenerateOptions {
   std::vector<std::string> architectures;                 ///< cubins to build: "sm_80", ...; may be empty
-  bool host = true;                                       ///< build host kernels for this machine
+  bool host = true;                                       ///< build host kernels
+  std::string host_target = {};                           ///< what for; empty: host_target()
   std::filesystem::path out;                              ///< the plan directory
   bool replace = false;                                   ///< an existing plan directory gives way
   std::function<void(const std::string&)> progress = {};  ///< one line per finished step; calls never overlap

@@ -66,14 +66,6 @@ const unsigned cerar_convert_arguments_size = sizeof(cerar_convert_arguments);
 
 // Every product is an explicit fused multiply-add and every step rounds once, so that CPU and GPU agree bit
 // for bit.
-CERAR_DEVICE float cerar_fma(float a, float b, float c) {
-#if CERAR_GPU
-  return __fmaf_rn(a, b, c);
-#else
-  return __builtin_fmaf(a, b, c);
-#endif
-}
-
 CERAR_DEVICE unsigned cerar_bits(float value) {
 #if CERAR_GPU
   return __float_as_uint(value);
@@ -86,6 +78,36 @@ CERAR_DEVICE float cerar_float(unsigned bits) {
   return __uint_as_float(bits);
 #else
   return __builtin_bit_cast(float, bits);
+#endif
+}
+
+// Processors without the instructions for these two would call a library for each element, which may not even
+// be there.
+CERAR_DEVICE float cerar_fma(float a, float b, float c) {
+#if CERAR_GPU
+  return __fmaf_rn(a, b, c);
+#elif !defined(__x86_64__) || defined(__FMA__)
+  return __builtin_fmaf(a, b, c);
+#else
+  // The product is exact in double. The sum is made odd where it is not exact, so that rounding it to f32
+  // does not round a second time (Boldo, Melquiond: Emulation of FMA and correctly rounded sums).
+  const double product = (double)a * b, sum = product + c;
+  const double added = sum - product, lost = (product - (sum - added)) + (c - added);
+  const long long bits = __builtin_bit_cast(long long, sum);
+  const long long away = (lost > 0) == (sum > 0) ? 1 : -1;
+  const bool inexact = lost > 0 || lost < 0;  // neither where it is no number
+  return (float)__builtin_bit_cast(double, inexact && (bits & 1) == 0 ? bits + away : bits);
+#endif
+}
+
+/// To the nearest whole number, ties to even; the magnitude of `value` is at most 2^22.
+CERAR_DEVICE int cerar_nearest(float value) {
+#if CERAR_GPU
+  return __float2int_rn(value);
+#elif !defined(__x86_64__) || defined(__SSE4_1__)
+  return (int)__builtin_rintf(value);
+#else
+  return (int)((value + 0x1.8p23f) - 0x1.8p23f);
 #endif
 }
 

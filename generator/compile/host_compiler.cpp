@@ -3,12 +3,14 @@
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "generator/compile/link_shared.h"
 #include "generator/first_error.h"
 #include "runtime/base/error.h"
+#include "runtime/base/processor.h"
 
 namespace cerar::generator {
 namespace {
@@ -30,20 +33,20 @@ llvm::Triple host_triple() {
 
 /// Name of the target for Clang's -target-cpu.
 std::string cpu_of(const std::string& target, const llvm::Triple& triple) {
-  if (triple.getArch() == llvm::Triple::x86_64 && (target == "x86-64-v3" || target == "x86-64"))
-    return target;
-  if (triple.getArch() != llvm::Triple::x86_64 && target == "generic-" + triple.getArchName().str())
-    return "generic";
-  throw Error(ErrorCode::unsupported,
-              fmt::format("host kernels for {} cannot be built on {}; this machine builds {}.", target,
-                          triple.getArchName().str(), host_target()));
+  const auto known = processor_targets();
+  if (std::find(known.begin(), known.end(), target) == known.end())
+    throw Error(ErrorCode::unsupported,
+                fmt::format("host kernels for '{}' cannot be built here; known are {}.", target,
+                            fmt::join(known, ", ")));
+  return triple.getArch() == llvm::Triple::x86_64 ? target : "generic";
 }
 
 std::vector<std::string> frontend_arguments(const llvm::Triple& triple, const std::string& cpu,
                                             bool assembly) {
   return {"-triple", triple.str(), "-target-cpu", cpu, "-x", "c++", "-std=c++17",
           assembly ? "-S" : "-emit-obj", "-O3", "-vectorize-loops", "-vectorize-slp",
-          // Every step rounds once, as on the GPU. Without -fmath-errno the fma becomes an instruction.
+          // Every step rounds once, as on the GPU. Without -fmath-errno the fma becomes an instruction where
+          // there is one; elsewhere the kernels work it out.
           "-ffp-contract=off",
           // No standard library; loops must not turn into calls of it.
           "-ffreestanding", "-nostdsysteminc", "-nobuiltininc", "-mrelocation-model", "pic", "-pic-level",
@@ -92,12 +95,8 @@ std::string run_clang(const std::string& source, const std::string& target, bool
 }  // namespace
 
 std::string host_target() {
-  const llvm::Triple triple = host_triple();
-  if (triple.getArch() != llvm::Triple::x86_64) return "generic-" + triple.getArchName().str();
-  const auto features = llvm::sys::getHostCPUFeatures();
-  for (const char* needed : {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"})
-    if (!features.lookup(needed)) return "x86-64";
-  return "x86-64-v3";
+  const std::string here = processor_target();
+  return here == "x86-64-v4" ? "x86-64-v3" : here;
 }
 
 std::string compile_host(const std::string& source, const std::string& target) {

@@ -42,11 +42,7 @@ CERAR_DEVICE float cerar_inverse(float scale) { return scale >= 0x1p-126f ? 1.0f
 
 /// For blocks without an inverse: zeros, what is not finite, and numbers below 2^-126 times kLargest.
 CERAR_DEVICE int cerar_divided(float value, float scale) {
-#if CERAR_GPU
-  return scale > 0 ? __float2int_rn(value / scale) : 0;
-#else
-  return scale > 0 ? (int)__builtin_rintf(value / scale) : 0;
-#endif
+  return scale > 0 ? cerar_nearest(value / scale) : 0;
 }
 
 #if CERAR_GPU
@@ -83,7 +79,7 @@ CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long elem
   cerar_integers q;
   cerar_pack<W> sent;
   for (int i = 0; i < W; ++i) {
-    q.at[i] = inverse > 0 ? __float2int_rn(value.at[i] * inverse) : cerar_divided(value.at[i], scale);
+    q.at[i] = inverse > 0 ? cerar_nearest(value.at[i] * inverse) : cerar_divided(value.at[i], scale);
     sent.at[i] = (float)q.at[i] * scale;
   }
   cerar_put(part, elements, at, q);
@@ -124,7 +120,7 @@ CERAR_DEVICE void cerar_encode(void* part, long long elements, long long first, 
     }
     const float scale = cerar_scale(largest), inverse = cerar_inverse(scale);
     if (inverse > 0)
-      for (int i = 0; i < size; ++i) q[i] = (int)__builtin_rintf(from[begin + i] * inverse);
+      for (int i = 0; i < size; ++i) q[i] = cerar_nearest(from[begin + i] * inverse);
     else
       for (int i = 0; i < size; ++i) q[i] = cerar_divided(from[begin + i], scale);
     cerar_put(part, elements, first + begin, size, q);

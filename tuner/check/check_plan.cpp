@@ -6,6 +6,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/processor.h"
 #include "runtime/base/temporary_directory.h"
 #include "runtime/plan/plan_file.h"
 #include "tuner/check/claims.h"
@@ -61,6 +62,10 @@ Findings check_plan(const std::filesystem::path& directory,
                [&] { rebuilt = rebuild_plan(*plan, scratch.path() / "plan"); }))
     return findings;
   check_kernels(*plan, directory, rebuilt, findings);
+  if (rebuilt.plan.host_target != plan->host_target)
+    findings.note("host kernels {}; they are run as {} has them",
+                  processor_problem(plan->host_target).value_or("are not in the plan"),
+                  rebuilt.plan.host_target);
   attempt("kernels cannot be run", [&] { check_runs(rebuilt, progress, findings); });
   return findings;
 }

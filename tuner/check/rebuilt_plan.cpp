@@ -4,6 +4,7 @@
 
 #include "generator/compile/nvrtc_compiler.h"
 #include "generator/generate.h"
+#include "runtime/base/processor.h"
 
 namespace cerar::tuner {
 
@@ -36,7 +37,9 @@ RebuiltPlan rebuild_plan(const runtime::Plan& plan, const std::filesystem::path&
     variant.artefacts.clear();
   }
   rebuilt.plan.variants.back().max_bytes = runtime::ByteRange{}.max_bytes;
-  generator::generate(rebuilt.plan, {.architectures = architectures, .out = out});
+  // For the plan's own processor, where this one runs it.
+  const std::string target = processor_problem(plan.host_target) ? std::string() : plan.host_target;
+  generator::generate(rebuilt.plan, {.architectures = architectures, .host_target = target, .out = out});
   return rebuilt;
 }
 

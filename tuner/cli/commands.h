@@ -22,6 +22,7 @@ struct TuneArguments {
   std::string data_type = "f32";
   std::string wire = "native";
   std::vector<std::string> architectures;  ///< in addition to the topology's
+  std::string host_target;                 ///< what host kernels are compiled for; empty: this machine
   std::string out;                         ///< empty: plans/<topology>-n<workers>
   bool keep = false;                       ///< refuse to replace an existing plan
   bool json = false;

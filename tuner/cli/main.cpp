@@ -24,6 +24,10 @@ void add_tune_options(CLI::App& app, cerar::tuner::TuneArguments& tune) {
       ->capture_default_str();
   app.add_option("--arch", tune.architectures, "more GPU architectures to compile for: sm_80,sm_90,...")
       ->delimiter(',');
+  app.add_option(
+      "--host-target", tune.host_target,
+      "processor to compile host kernels for: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4\n(default: this "
+      "machine's, at most x86-64-v3)");
   app.add_option("--out", tune.out, "plan directory (default: plans/<topology>-n<workers>)");
   app.add_flag("--keep", tune.keep, "refuse to replace an existing plan");
   app.add_flag("--json", tune.json, "print the candidates and the choice as JSON");

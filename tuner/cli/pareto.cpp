@@ -22,6 +22,7 @@ namespace {
 void refuse_plan_options(const TuneArguments& arguments) {
   const char* option = !arguments.out.empty()             ? "--out"
                        : !arguments.architectures.empty() ? "--arch"
+                       : !arguments.host_target.empty()   ? "--host-target"
                        : arguments.keep                   ? "--keep"
                                                           : nullptr;
   if (option)

@@ -11,6 +11,7 @@
 #include "generator/generate.h"
 #include "generator/publish.h"
 #include "runtime/base/error.h"
+#include "runtime/base/processor.h"
 #include "runtime/plan/names.h"
 #include "runtime/program/output.h"
 #include "tuner/cli/commands.h"
@@ -96,6 +97,14 @@ SearchOptions search_options(const TuneArguments& arguments, const Topology& top
 
 namespace {
 
+void check_host_target(const TuneArguments& arguments) {
+  const auto known = processor_targets();
+  if (!arguments.host_target.empty() &&
+      std::find(known.begin(), known.end(), arguments.host_target) == known.end())
+    throw Error(ErrorCode::unsupported, fmt::format("--host-target is '{}'; this machine compiles for {}.",
+                                                    arguments.host_target, fmt::join(known, ", ")));
+}
+
 // What --wire auto would choose instead, for large vectors: the codes that win there are differential.
 std::optional<Candidate> with_any_wire(const TuneArguments& arguments, const Topology& topology,
                                        SearchOptions options) {
@@ -139,6 +148,8 @@ int run_tune(const TuneArguments& arguments) {
   generator::GenerateOptions generate;
   generate.architectures = architectures(arguments, topology);
   generate.replace = !arguments.keep;
+  check_host_target(arguments);
+  generate.host_target = arguments.host_target;
   if (arguments.out.empty()) {
     generate.out = kPlans / fmt::format("{}-n{}", topology.name, options.workers);
   } else {

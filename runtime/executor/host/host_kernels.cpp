@@ -6,29 +6,18 @@
 #include <algorithm>
 
 #include "runtime/base/error.h"
+#include "runtime/base/processor.h"
 
 namespace cerar::runtime {
 namespace {
-
-bool processor_runs(const std::string& target) {
-#if defined(__x86_64__)
-  if (target == "x86-64-v3")
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  return target == "x86-64" || target == "generic-x86_64";
-#elif defined(__aarch64__)
-  return target == "generic-aarch64";
-#else
-  return target.rfind("generic-", 0) == 0;
-#endif
-}
 
 const Artefact& host_library(const Variant& variant) {
   const auto found = std::find_if(variant.artefacts.begin(), variant.artefacts.end(),
                                   [](const Artefact& artefact) { return artefact.target == "host"; });
   if (found == variant.artefacts.end())
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("variant {} has no host kernels; run cerar-tune again without --no-host.", variant.name));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("variant {} has no host kernels; run cerar-tune again, which builds them.",
+                            variant.name));
   return *found;
 }
 
@@ -43,12 +32,10 @@ void* symbol(void* library, const std::string& name, const std::filesystem::path
 void HostKernels::Close::operator()(void* library) const { dlclose(library); }
 
 HostKernels::HostKernels(const Plan& plan, const std::filesystem::path& directory) {
-  if (!processor_runs(plan.host_target))
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format(
-            "the plan's host kernels need a {} processor, which this one is not; run cerar-tune here.",
-            plan.host_target));
+  if (const auto problem = processor_problem(plan.host_target))
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the plan's host kernels {}; run cerar-tune here, or with --host-target {}.",
+                            *problem, processor_target()));
   for (const auto& variant : plan.variants) {
     // dlopen searches the system's library path for a name without a slash.
     const auto path = std::filesystem::absolute(directory / host_library(variant).file);
