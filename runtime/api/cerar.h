@@ -76,13 +76,24 @@ CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks
  * NCCL: neither calls nor the making of communicators may lie between ncclGroupStart and ncclGroupEnd, which
  * put off a call's messages but not its kernels; the first call of each count, type and operation says so. As
  * with any two communicators of NCCL's on one device, work on another one must come in the same order on
- * every rank, for instance on the same stream.
+ * every rank, for instance on the same stream: also what the first call of each count, type and operation
+ * does besides comes behind what its stream holds, and waits for that. Making communicators and
+ * cerarCommPrepare take no stream, so nothing of others may be under way on the device then.
  *
  * Graphs: calls may be captured from NCCL communicators, once cerarCommPrepare was called for their count,
  * type and operation; until a capture ends, calls outside of it are refused. A graph holds addresses inside
  * the communicator: destroy it first, also after an error, since NCCL's abort waits for that. Replays and
  * other calls of the communicator must not overlap, which the caller's streams see to; timeouts do not cover
  * replays. */
+
+/* Takes NCCL's functions from look_up(name), before the first GPU communicator and the first id are made;
+ * NULL takes the choice back. Needed where an application links NCCL statically: otherwise CERAR uses the
+ * file that CERAR_NCCL_LIBRARY names, or the libnccl.so.2 that the process has loaded, or functions that it
+ * exports, or the libnccl.so.2 that the system finds. An ncclComm_t belongs to the copy that made it:
+ * cerarCommInitNccl returns cerarUnsupported, naming versions and files, when a copy of another version is in
+ * the process as well, or when none was to be seen before CERAR opened one. Not where the copy was chosen by
+ * look_up, or by CERAR_NCCL_LIBRARY with a file that was loaded before. */
+CERAR_API cerarResult_t cerarUseNccl(void* (*look_up)(const char* name));
 
 /* The communicator of one rank, on the ranks and the device of `nccl`, an ncclComm_t as void*. Every rank
  * calls. Works on a communicator split from it: `nccl` stays the caller's, and is ended by a failure here

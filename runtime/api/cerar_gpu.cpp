@@ -7,6 +7,7 @@
 #include "runtime/api/comm.h"
 #include "runtime/api/guard.h"
 #include "runtime/executor/cuda/cuda_executor.h"
+#include "runtime/transport/nccl/nccl.h"
 #include "runtime/transport/nccl/nccl_transport.h"
 #include "runtime/transport/peer/peer_transport.h"
 
@@ -27,6 +28,10 @@ std::unique_ptr<cerarComm> make_comm(std::unique_ptr<DeviceTransport> transport,
 }
 
 }  // namespace
+
+cerarResult_t cerarUseNccl(void* (*look_up)(const char* name)) {
+  return guard([&] { cerar::runtime::use_nccl(look_up); });
+}
 
 cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan, int timeout_ms) {
   return guard([&] {

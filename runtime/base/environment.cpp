@@ -22,6 +22,7 @@ Environment read_environment() {
           fmt::format("CERAR_TIMEOUT is '{}' but must be a number of seconds from 0.001 to 1000000.", text));
     environment.timeouts = Timeouts::both(std::chrono::milliseconds(static_cast<long long>(seconds * 1000)));
   }
+  if (const char* value = std::getenv("CERAR_NCCL_LIBRARY")) environment.nccl_library = value;
   return environment;
 }
 

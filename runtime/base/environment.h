@@ -19,6 +19,9 @@ struct Timeouts {
 struct Environment {
   /// CERAR_TIMEOUT, seconds (a positive number): limit of every wait for a peer.
   Timeouts timeouts;
+  /// CERAR_NCCL_LIBRARY: the file of NCCL that GPU communicators use. Default: the one that is loaded, or
+  /// libnccl.so.2.
+  std::string nccl_library;
 };
 
 /// Reads and checks the variables. Throws `invalid_argument` naming the variable and its value.

@@ -27,12 +27,12 @@ DeviceBuffer::~DeviceBuffer() {
   }
 }
 
-DeviceStream::DeviceStream(DeviceHandle device, bool urgent)
+DeviceStream::DeviceStream(DeviceHandle device)
     : DeviceResource(std::move(device), &Driver::cuStreamDestroy_v2) {
   const OnDevice current(*device_);
   int least = 0, greatest = 0;
   check(driver().cuCtxGetStreamPriorityRange(&least, &greatest), "asking for priorities of streams");
-  check(driver().cuStreamCreateWithPriority(&handle_, kCuStreamNonBlocking, urgent ? greatest : least),
+  check(driver().cuStreamCreateWithPriority(&handle_, kCuStreamNonBlocking, greatest),
         "creating a stream on device {}", device_->ordinal());
 }
 

@@ -77,12 +77,12 @@ class DeviceResource {
   }
 };
 
-/// A stream that does not wait for the legacy default stream. `urgent`: its kernels get free multiprocessors
-/// before those of other streams.
+/// A stream that does not wait for the legacy default stream. It has the greatest priority, so that its
+/// kernels get free multiprocessors before those of the caller's streams: the other ranks wait for them.
 class DeviceStream : public DeviceResource<CuStream> {
  public:
   DeviceStream() = default;
-  explicit DeviceStream(DeviceHandle device, bool urgent = false);
+  explicit DeviceStream(DeviceHandle device);
 };
 
 /// An event without timing.

@@ -13,6 +13,8 @@ class SharedLibrary {
   /// Throws `unsupported` when the library lacks it, saying that a newer one is needed.
   void* symbol(const char* name) const;
 
+  void* handle() const { return handle_; }  ///< of dlopen
+
  private:
   std::string name_;
   void* handle_;

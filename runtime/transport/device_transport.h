@@ -23,8 +23,14 @@ class DeviceTransport {
   virtual const DeviceHandle& device() const = 0;
 
   /// Called by every rank before calls of a new shape: the descriptions of all ranks, [rank]. Waits for them
-  /// and throws `timeout` where they do not come. Connections that `pass` needs are made here.
-  virtual std::vector<CallDescription> exchange(const CallDescription& mine) = 0;
+  /// and throws `timeout` where they do not come. Connections that `pass` needs are made here. `behind`: what
+  /// is enqueued comes after what that stream holds, and the time until then does not count.
+  virtual std::vector<CallDescription> exchange(const CallDescription& mine,
+                                                std::optional<CuStream> behind) = 0;
+
+  /// Memory of the device for messages of `pass`, aligned to 256 bytes. It is the transport's, which frees it
+  /// when it has ended.
+  virtual CuAddress message_memory(std::uint64_t bytes) = 0;
 
   /// Whether `pass` may be captured into a graph.
   virtual bool can_be_captured() const = 0;

@@ -12,8 +12,10 @@
 #include "tests/device/support/device_plans.h"
 #include "tests/device/support/device_ranks.h"
 #include "tests/device/support/device_test.h"
+#include "tests/device/support/refusals.h"
 #include "tests/device/support/vectors.h"
 #include "tests/software_gpu/software_gpu.h"
+#include "tests/software_gpu/software_nccl.h"
 
 namespace cerar::test {
 namespace {
@@ -49,6 +51,88 @@ TEST_F(Device, ExactCodesAreExactOnEveryLink) {
           }
       }
     }
+}
+
+// What a rank does the others wait for, so nothing of it may stand behind the caller's own kernels.
+TEST_F(Device, AllWorkIsOnStreamsOfTheGreatestPriority) {
+  const std::string plan = device_plan(Construction::ring, 3, 3);
+  for (const Link link : {Link::nccl, Link::nccl_id, Link::peers}) {
+    SCOPED_TRACE(name_of(link));
+    const DeviceRanks ranks(link, plan, 3);
+    const Vectors given = inputs(3, 3 * 65536 + 1, Input::integers);
+    expect_exact_sums(given, all_reduce(ranks, given, false));
+    EXPECT_GT(last_call(ranks).lanes, 1);
+    EXPECT_EQ(counted().patient_work, 0);
+  }
+}
+
+// From before the first message until the communicator's end; the stand-in complains of any other order.
+TEST_F(Device, MessagesAreInMemoryThatNcclHasRegistered) {
+  const std::string plan = device_plan(Construction::ring, 3, 3);
+  for (const Link link : {Link::nccl, Link::nccl_id}) {
+    SCOPED_TRACE(name_of(link));
+    {
+      const DeviceRanks ranks(link, plan, 3);
+      // One communicator of CERAR's for each rank, beside the caller's.
+      EXPECT_EQ(software_nccl_communicators(), link == Link::nccl ? 6 : 3);
+      const Vectors given = inputs(3, 3 * 65536 + 1, Input::integers);
+      expect_exact_sums(given, all_reduce(ranks, given, false));
+      ASSERT_EQ(last_call(ranks).lanes, 2);
+      EXPECT_EQ(software_nccl_registrations(), 3 * 2 * 2);  // two messages of each lane
+    }
+    expect_nothing_left();
+  }
+}
+
+// NCCL may have none of its own to give, or refuse to register it: then messages go the ordinary way.
+TEST_F(Device, MessagesNeedNoMemoryOfNccls) {
+  const std::string plan = device_plan(Construction::ring, 3, 3);
+  for (const char* const function : {"ncclMemAlloc", "ncclCommRegister"}) {
+    SCOPED_TRACE(function);
+    {
+      const DeviceRanks ranks(Link::nccl, plan, 3);
+      software_nccl_fail(function, 1, runtime::kNcclSystemError);
+      const Vectors given = inputs(3, 3001, Input::integers);
+      expect_exact_sums(given, all_reduce(ranks, given, false));
+      EXPECT_EQ(software_nccl_registrations(), function[4] == 'M' ? 6 : 5);
+    }
+    expect_nothing_left();
+  }
+}
+
+// Two communicators of NCCL's on one device must come in the same order on every rank, for instance on one
+// stream. What the first call does besides its messages is work as well.
+TEST_F(Device, FirstCallsStayBehindTheCallersOwnNccl) {
+  constexpr std::size_t kElements = 3000;
+  const std::string plan = device_plan(Construction::ring, 3, 3);
+  std::barrier<> made(3);
+  with_nccl(3, true, runtime::ncclCommDestroy, [&](int rank, runtime::NcclComm nccl) {
+    cerarPlan_t loaded = nullptr;
+    runtime::require_success(cerarPlanLoad(&loaded, plan.c_str()));
+    cerarComm_t comm = nullptr;
+    runtime::require_success(cerarCommInitNccl(&comm, nccl, loaded, 10000));
+    cerarPlanFree(loaded);
+    runtime::CuStream stream = nullptr;
+    require_driver(runtime::cuStreamCreate(&stream, runtime::kCuStreamNonBlocking), "cuStreamCreate");
+    {
+      const DeviceVector vector(kElements * sizeof(float));
+      vector.upload(std::vector<float>(kElements, 1.0f).data(), stream);
+      made.arrive_and_wait();
+      // The others are within their work on the caller's communicator for a while.
+      if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      EXPECT_EQ(runtime::ncclAllReduce(vector.data(), vector.data(), kElements, runtime::kNcclFloat32,
+                                       runtime::kNcclSum, nccl, stream),
+                runtime::kNcclSuccess);
+      runtime::require_success(
+          cerarAllReduce(vector.data(), vector.data(), kElements, cerarFloat32, cerarSum, comm, stream));
+      std::vector<float> sums(kElements);
+      vector.download(sums.data(), stream);
+      EXPECT_EQ(sums, std::vector<float>(kElements, 9.0f));
+    }
+    require_driver(runtime::cuStreamDestroy_v2(stream), "cuStreamDestroy");
+    cerarCommDestroy(comm);
+  });
+  EXPECT_EQ(software_nccl_overlaps(), 0);
 }
 
 struct Code {

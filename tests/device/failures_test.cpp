@@ -49,6 +49,35 @@ TEST_F(Failures, ARankThatStopsInTheMiddleIsNoticedAndStreamsGoOn) {
   }
 }
 
+// Calls on several streams begin at once, and run one after the other: the time that a call waits for the one
+// before it is not its own.
+TEST_F(Failures, AClockStartsAtTheEndOfTheCallBefore) {
+  constexpr int kLimitMs = 2000;
+  constexpr auto kLate = std::chrono::milliseconds(1300);  // in time for each call, not for two
+  const DeviceRanks ranks(Link::nccl, plan_, 3, kLimitMs);
+  call_once(ranks);
+  ranks.run([&](int rank) {
+    const Side first(ranks, rank), second(ranks, rank);
+    CuStream other = nullptr;
+    require_driver(cuStreamCreate(&other, kCuStreamNonBlocking), "cuStreamCreate");
+    second.wait();  // for the uploads
+    if (rank == 1) std::this_thread::sleep_for(kLate);
+    EXPECT_EQ(first.call(), cerarSuccess) << cerarGetLastError();
+    if (rank == 1) std::this_thread::sleep_for(kLate);
+    EXPECT_EQ(second.call(second.send.data(), second.receive.data(), other), cerarSuccess)
+        << cerarGetLastError();
+    require_driver(cuStreamSynchronize(other), "cuStreamSynchronize");
+    first.wait();
+    std::vector<float> sums(kCount);
+    second.receive.download(sums.data(), ranks.stream(rank));
+    EXPECT_EQ(sums, std::vector<float>(kCount, 3.0f));
+    cerarResult_t error = cerarSuccess;
+    require_success(cerarCommGetAsyncError(ranks.comm(rank), &error));
+    EXPECT_EQ(error, cerarSuccess) << cerarGetLastError();
+    require_driver(cuStreamDestroy_v2(other), "cuStreamDestroy");
+  });
+}
+
 // One rank's n-th call of a function of NCCL's fails; every rank hears of it, and nobody hangs.
 void fail_nccl(const DeviceRanks& ranks, const char* function, const std::vector<std::string>& words) {
   SCOPED_TRACE(function);

@@ -14,6 +14,8 @@ struct SoftwareGpuCounters {
   long long illegal_accesses;            ///< operations that touched what is not live memory of their device
   long long guard_faults;                ///< allocations whose guard zones were written
   long long last_grid, last_block;       ///< of the last launch that ran
+  long long
+      patient_work;  ///< kernels, peer copies and NCCL's work given to streams below the greatest priority
   // At this moment.
   long long allocations_live, bytes_live;
   long long modules_live, streams_live, events_live, graphs_live, contexts_live;

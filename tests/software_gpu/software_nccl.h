@@ -8,6 +8,7 @@ namespace cerar::runtime {
 extern "C" {
 #define CERAR_DECLARE(name, parameters) NcclResult name parameters;
 CERAR_NCCL_FUNCTIONS(CERAR_DECLARE)
+CERAR_NCCL_NEWER_FUNCTIONS(CERAR_DECLARE)
 #undef CERAR_DECLARE
 
 NcclResult ncclCommInitRank(NcclComm* comm, int ranks, NcclUniqueId id, int rank);
@@ -32,6 +33,17 @@ void software_nccl_async_error(int rank, int code);
 
 /// Communicators that have been neither destroyed nor aborted.
 long long software_nccl_communicators();
+
+/// Memory that is registered with communicators.
+long long software_nccl_registrations();
+
+/// Since the last reset: registered memory freed, memory deregistered after its communicator's end or twice,
+/// communicators destroyed with memory registered. Each is said on stderr as well.
+long long software_nccl_misuses();
+
+/// Since the last reset: work that began on a device while another communicator's was under way there, which
+/// hangs where other ranks begin in another order.
+long long software_nccl_overlaps();
 
 /// Aborts all communicators and forgets injected failures.
 void software_nccl_reset();

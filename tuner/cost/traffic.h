@@ -5,8 +5,7 @@
 namespace cerar::tuner {
 
 /// Accesses to memory that the kernels of one all-reduce make per element of the vector, reads and writes
-/// together, averaged over ranks: counted kernel by kernel from what the templates load and store, for
-/// differential codes with two contributions, as they are designed. A test counts the accesses themselves.
+/// together, averaged over ranks: the sum of `runtime::vector_lines` and of messages over all visits.
 double accesses_per_element(const runtime::Shape& shape, runtime::Messages messages);
 
 /// The same, apart: elements of the vector (or samples in it), and elements of messages.

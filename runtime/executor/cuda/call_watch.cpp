@@ -94,6 +94,8 @@ std::vector<CallWatch::Call*> CallWatch::calls_under_way() {
   std::vector<Call*> found;
   for (auto& call : calls_)
     if (call.state == Call::State::under_way) found.push_back(&call);
+  std::sort(found.begin(), found.end(),
+            [](const Call* a, const Call* b) { return a->operation < b->operation; });
   return found;
 }
 
@@ -105,6 +107,7 @@ std::optional<Error> CallWatch::look() {
   if (calls.empty()) return std::nullopt;
   try {
     const OnDevice current(*device_);
+    bool behind_another = false;  // calls on several streams may begin at once, and run one after the other
     for (Call* const call : calls) {
       const CuResult finished = driver().cuEventQuery(call->finished.get());
       if (finished == kCuSuccess ||
@@ -117,8 +120,9 @@ std::optional<Error> CallWatch::look() {
                      fmt::format("device {} failed: {}, in all-reduce number {} of {}; the process must be "
                                  "started again.",
                                  device_->ordinal(), words_of(finished), call->operation, plan_));
-      if (!call->since && driver().cuEventQuery(call->started.get()) == kCuSuccess)
+      if (!behind_another && !call->since && driver().cuEventQuery(call->started.get()) == kCuSuccess)
         call->since = Clock::now();
+      behind_another = true;
       if (call->since && Clock::now() - *call->since > timeout_)
         return Error(
             ErrorCode::timeout,

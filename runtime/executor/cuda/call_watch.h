@@ -16,8 +16,9 @@
 namespace cerar::runtime {
 
 /// Watches over what was enqueued, since nobody waits for it: a thread asks the transport for failures, and
-/// the device how far calls are. A call that has begun and does not end within the timeout fails the
-/// communicator: what is enqueued ends, with garbage for results, and the first reason is kept.
+/// the device how far calls are. A call's clock starts when it has begun on its stream and the call before it
+/// has ended. One that does not end within the timeout fails the communicator: what is enqueued ends, with
+/// garbage for results, and the first reason is kept.
 class CallWatch {
  public:
   /// Events of one call under way. Recorded by the caller on the call's stream, before and after the call.
@@ -25,7 +26,7 @@ class CallWatch {
     DeviceEvent started, finished;
     std::uint64_t operation = 0;
     enum class State { free, taken, under_way } state = State::free;
-    /// When it was first seen to have begun; of the watch's thread while the call is under way.
+    /// When its clock started; of the watch's thread while the call is under way.
     std::optional<std::chrono::steady_clock::time_point> since;
   };
 
@@ -55,7 +56,7 @@ class CallWatch {
  private:
   void run(const std::stop_token& stop);
   std::optional<Error> look();
-  std::vector<Call*> calls_under_way();
+  std::vector<Call*> calls_under_way();  // in order
 
   DeviceHandle device_;
   DeviceTransport& transport_;

@@ -48,6 +48,7 @@ class CudaExecutor final : public Executor {
     // More calls than the watch follows, and replays of graphs.
     if (!watch_.failure())
       for (const auto& lane : lanes_) lane.finish();
+    transport_.reset();  // before the memory that its kernels work on
     lanes_.clear();
     kernels_.reset();
   }
@@ -68,7 +69,7 @@ class CudaExecutor final : public Executor {
                   "the stream is being captured into a graph, which only NCCL communicators can follow; call "
                   "outside the capture.");
     require_lanes_in(capture);
-    const CallShape& shape = prepared(call, captured);
+    const CallShape& shape = prepared(call, captured, stream_of(call));
     ++operation_;
     CallWatch::Call* const watched = captured ? nullptr : watch_.take(report.operation);
     try {
@@ -88,7 +89,7 @@ class CudaExecutor final : public Executor {
     const OnDevice current(*device_);
     if (call.count == 0 || transport_->size() == 1) return;
     const bool known = shapes_.contains({call.count, call.type, call.reduction});
-    if (prepared(call, false).variant || known) return;
+    if (prepared(call, false, std::nullopt).variant || known) return;
     // What NCCL would set up in the first call of this size.
     const OutsideCaptures outside;
     try {
@@ -111,7 +112,8 @@ class CudaExecutor final : public Executor {
   // Ranks in processes: their plans must be the same.
   void meet() {
     try {
-      require_agreement(transport_->exchange(describe_call(0, 0, "", "", plan_ ? plan_->digest : "")));
+      require_agreement(
+          transport_->exchange(describe_call(0, 0, "", "", plan_ ? plan_->digest : ""), std::nullopt));
     } catch (const Error& error) {
       transport_->abort(error.what());  // what is enqueued would wait for ranks that do not come
       if (const auto first = watch_.failure()) throw Error(*first);
@@ -157,7 +159,8 @@ class CudaExecutor final : public Executor {
     return plain ? nullptr : &variant_for(*plan_, call.count * size_of(plan_->data_type));
   }
 
-  const CallShape& prepared(const Call& call, bool captured) {
+  // What is done here for the first time comes behind what `behind` holds.
+  const CallShape& prepared(const Call& call, bool captured, std::optional<CuStream> behind) {
     const Key key{call.count, call.type, call.reduction};
     const auto found = shapes_.find(key);
     const Variant* const variant = found == shapes_.end() ? variant_of(call) : found->second.variant;
@@ -176,15 +179,16 @@ class CudaExecutor final : public Executor {
                       "cerarCommPrepare for them before the capture.",
                       call.count, name_of(call.type)));
     const OutsideCaptures outside;
-    if (found == shapes_.end()) return shapes_.emplace(key, prepare_shape(call, variant)).first->second;
+    if (found == shapes_.end())
+      return shapes_.emplace(key, prepare_shape(call, variant, behind)).first->second;
     make_room(found->second, false);  // vectors that are not aligned, for the first time
     return found->second;
   }
 
-  CallShape prepare_shape(const Call& call, const Variant* variant) {
+  CallShape prepare_shape(const Call& call, const Variant* variant, std::optional<CuStream> behind) {
     CallShape shape;
     try {
-      require_agreement(transport_->exchange(describe(call, operation_, plan_.get())));
+      require_agreement(transport_->exchange(describe(call, operation_, plan_.get()), behind));
       if (variant) {
         kernels_->of(*variant);
         shape = shape_of(*variant, call.count, call.type);
@@ -208,7 +212,7 @@ class CudaExecutor final : public Executor {
 
   void make_room(const CallShape& shape, bool in_place) {
     while (lanes_.size() < shape.lanes) lanes_.emplace_back(device_);
-    for (std::size_t i = 0; i < shape.lanes; ++i) lanes_[i].reserve(lane_bytes(shape, in_place));
+    for (std::size_t i = 0; i < shape.lanes; ++i) lanes_[i].reserve(lane_bytes(shape, in_place), *transport_);
   }
 
   void enqueue(const Call& call, const CallShape& shape, const DeviceEvent& started, CallReport& report) {

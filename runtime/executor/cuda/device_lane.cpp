@@ -13,22 +13,28 @@ DeviceLane::DeviceLane(DeviceHandle device)
       finished(device),
       device_(device),
       kernels_(device),
-      // Messages first: a kernel that is ready to run can wait, a link that is idle has lost its time.
-      messages_(device, true) {}
+      messages_(device) {}
 
 bool DeviceLane::holds(const LaneBytes& bytes) const {
-  return message_[0].bytes() >= bytes.message && early_.bytes() >= bytes.early &&
-         copy_.bytes() >= bytes.copy && padded_.bytes() >= bytes.padded;
+  return message_bytes_ >= bytes.message && early_.bytes() >= bytes.early && copy_.bytes() >= bytes.copy &&
+         padded_.bytes() >= bytes.padded;
 }
 
-void DeviceLane::reserve(const LaneBytes& bytes) {
+void DeviceLane::reserve(const LaneBytes& bytes, DeviceTransport& transport) {
+  const auto grown = [](std::uint64_t before, std::uint64_t wanted) {
+    return std::max(wanted, before + before / 2);
+  };
   const auto grow = [&](DeviceBuffer& buffer, std::uint64_t wanted) {
     if (buffer.bytes() >= wanted) return;
-    const std::uint64_t size = std::max(wanted, buffer.bytes() + buffer.bytes() / 2);
-    DeviceBuffer before = std::exchange(buffer, DeviceBuffer(device_, size));
+    DeviceBuffer before = std::exchange(buffer, DeviceBuffer(device_, grown(buffer.bytes(), wanted)));
     if (before.bytes() > 0) kept_.push_back(std::move(before));
   };
-  for (auto& buffer : message_) grow(buffer, bytes.message);
+  if (message_bytes_ < bytes.message) {
+    const std::uint64_t size = grown(message_bytes_, bytes.message);
+    for (auto& message : message_) message = transport.message_memory(size);
+    message_bytes_ = size;
+    all_message_bytes_ += 2 * size;
+  }
   grow(early_, bytes.early);
   grow(copy_, bytes.copy);
   grow(padded_, bytes.padded);
@@ -43,8 +49,7 @@ void DeviceLane::finish() const noexcept {
 }
 
 std::uint64_t DeviceLane::bytes() const {
-  std::uint64_t sum =
-      message_[0].bytes() + message_[1].bytes() + early_.bytes() + copy_.bytes() + padded_.bytes();
+  std::uint64_t sum = all_message_bytes_ + early_.bytes() + copy_.bytes() + padded_.bytes();
   for (const auto& buffer : kept_) sum += buffer.bytes();
   return sum;
 }

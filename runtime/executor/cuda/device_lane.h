@@ -7,6 +7,7 @@
 #include "runtime/executor/executor.h"
 #include "runtime/executor/piece_memory.h"
 #include "runtime/gpu/resources.h"
+#include "runtime/transport/device_transport.h"
 
 namespace cerar::runtime {
 
@@ -25,8 +26,9 @@ class DeviceLane {
   explicit DeviceLane(DeviceHandle device);
 
   /// Makes room. What was there stays allocated: calls under way and graphs hold addresses of it, and freeing
-  /// may wait for devices whose kernels wait for this rank. So a buffer grows at least by half.
-  void reserve(const LaneBytes& bytes);
+  /// may wait for devices whose kernels wait for this rank. So a buffer grows at least by half. Messages are
+  /// in memory of the transport.
+  void reserve(const LaneBytes& bytes, DeviceTransport& transport);
   bool holds(const LaneBytes& bytes) const;
   std::uint64_t bytes() const;
 
@@ -36,7 +38,7 @@ class DeviceLane {
   CuStream kernels() const { return kernels_.get(); }
   CuStream messages() const { return messages_.get(); }
 
-  CuAddress message(int visit) const { return message_[visit % 2].address(); }
+  CuAddress message(int visit) const { return message_[visit % 2]; }
   CuAddress early() const { return early_.address(); }
   CuAddress copy() const { return copy_.address(); }
   CuAddress padded() const { return padded_.address(); }
@@ -47,7 +49,9 @@ class DeviceLane {
  private:
   DeviceHandle device_;
   DeviceStream kernels_, messages_;
-  std::array<DeviceBuffer, 2> message_;
+  std::array<CuAddress, 2> message_{};
+  std::uint64_t message_bytes_ = 0;      // of each
+  std::uint64_t all_message_bytes_ = 0;  // with those that became too small
   DeviceBuffer early_, copy_, padded_;
   std::vector<DeviceBuffer> kept_;
 };

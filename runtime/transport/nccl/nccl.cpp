@@ -2,39 +2,94 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <mutex>
+
 #include "runtime/base/error.h"
-#include "runtime/gpu/shared_library.h"
+#include "runtime/transport/nccl/nccl_library.h"
 
 namespace cerar::runtime {
 namespace {
 
-Nccl open_nccl() {
-  const SharedLibrary library("libnccl.so.2",
-                              "install NCCL 2.18 or newer, or put its folder on LD_LIBRARY_PATH.");
-  Nccl nccl;
-  // The version first: older libraries lack some of the functions.
-  nccl.ncclGetVersion = reinterpret_cast<decltype(nccl.ncclGetVersion)>(library.symbol("ncclGetVersion"));
-  int version = 0;
-  nccl.ncclGetVersion(&version);
-  if (version < kNcclOldest)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("libnccl.so.2 is version {}.{}.{}, too old; install NCCL 2.18 or newer.",
-                            version / 10000, version % 10000 / 100, version % 100));
+// NCCL as it was opened, and where it came from.
+struct Opened {
+  explicit Opened(SymbolLookUp look_up) : library(look_up) {
+    // The version first: older libraries lack some of the functions.
+    functions.ncclGetVersion =
+        reinterpret_cast<decltype(functions.ncclGetVersion)>(library.symbol("ncclGetVersion"));
+    functions.ncclGetVersion(&version);
+    if (version < kNcclOldest)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{} is version {}, too old; install NCCL 2.18 or newer.", library.file(),
+                              nccl_version_words(version)));
 // NOLINTBEGIN(bugprone-macro-parentheses): the arguments are a name and a list of parameters
-#define CERAR_NCCL_LOOKUP(name, parameters) \
-  nccl.name = reinterpret_cast<NcclResult(*) parameters>(library.symbol(#name));
-  CERAR_NCCL_FUNCTIONS(CERAR_NCCL_LOOKUP)
-#undef CERAR_NCCL_LOOKUP
-  // NOLINTEND(bugprone-macro-parentheses)
-  return nccl;
+#define CERAR_NCCL_SYMBOL(name, parameters) \
+  functions.name = reinterpret_cast<NcclResult(*) parameters>(library.symbol(#name));
+#define CERAR_NCCL_FIND(name, parameters) \
+  functions.name = reinterpret_cast<NcclResult(*) parameters>(library.find(#name));
+    CERAR_NCCL_FUNCTIONS(CERAR_NCCL_SYMBOL)
+    CERAR_NCCL_NEWER_FUNCTIONS(CERAR_NCCL_FIND)
+#undef CERAR_NCCL_FIND
+#undef CERAR_NCCL_SYMBOL
+    // NOLINTEND(bugprone-macro-parentheses)
+  }
+
+  std::string words() const {
+    return fmt::format("NCCL {} of {}", nccl_version_words(version), library.file());
+  }
+
+  NcclLibrary library;
+  int version = 0;
+  Nccl functions;
+};
+
+std::mutex choosing;
+SymbolLookUp given = nullptr;                      // guarded by it
+std::atomic<const Opened*> opened_nccl = nullptr;  // set once, under it
+
+const Opened& opened() {
+  if (const Opened* const ready = opened_nccl.load()) return *ready;
+  const std::lock_guard lock(choosing);
+  if (!opened_nccl.load()) opened_nccl = new Opened(given);  // never closed
+  return *opened_nccl.load();
 }
 
 }  // namespace
 
-const Nccl& nccl() {
-  static const Nccl opened = open_nccl();
-  return opened;
+const Nccl& nccl() { return opened().functions; }
+
+void use_nccl(SymbolLookUp look_up) {
+  const std::lock_guard lock(choosing);
+  if (const Opened* const ready = opened_nccl.load())
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} is in use already; choose before the first GPU communicator and the first id "
+                            "are made.",
+                            ready->words()));
+  given = look_up;
 }
+
+void require_callers_nccl() {
+  const Opened& ours = opened();
+  if (ours.library.is_chosen()) return;
+  constexpr const char* kChoose = "hand over the functions of the one that did with cerarUseNccl";
+  bool has_others = false;
+  for (const auto& copy : nccl_copies()) {
+    has_others = has_others || copy.file != ours.library.file();
+    if (copy.version != ours.version)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("CERAR uses {}, but NCCL {} of {} is in this process as well and may have made "
+                              "the ncclComm_t; {}, or name its file in CERAR_NCCL_LIBRARY.",
+                              ours.words(), nccl_version_words(copy.version), copy.file, kChoose));
+  }
+  if (ours.library.is_first() && !has_others)
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("no NCCL was loaded before CERAR opened {}, so a copy that cannot be seen made the "
+                    "ncclComm_t, of a version that is not known; {}.",
+                    ours.words(), kChoose));
+}
+
+std::string nccl_words() { return opened().words(); }
 
 std::string words_of(NcclResult result) {
   const char* words = "unknown error";

@@ -44,7 +44,7 @@ struct NcclConfig {
   int split_share = INT_MIN;
 };
 
-/// name, parameters: every function of libnccl.so.2 that returns a result.
+/// name, parameters: the functions of libnccl.so.2 that every version has.
 #define CERAR_NCCL_FUNCTIONS(X)                                                                            \
   X(ncclGetVersion, (int* version))                                                                        \
   X(ncclGetUniqueId, (NcclUniqueId * id))                                                                  \
@@ -65,5 +65,12 @@ struct NcclConfig {
     (const void* from, void* to, std::size_t count, NcclType type, NcclComm comm, CuStream stream))        \
   X(ncclAllReduce, (const void* from, void* to, std::size_t count, NcclType type, NcclReduction reduction, \
                     NcclComm comm, CuStream stream))
+
+/// Those that came with 2.19; null where a library lacks them.
+#define CERAR_NCCL_NEWER_FUNCTIONS(X)                                                            \
+  X(ncclMemAlloc, (void** memory, std::size_t bytes))                                            \
+  X(ncclMemFree, (void* memory))                                                                 \
+  X(ncclCommRegister, (const NcclCommTag* comm, void* memory, std::size_t bytes, void** handle)) \
+  X(ncclCommDeregister, (const NcclCommTag* comm, void* handle))
 
 }  // namespace cerar::runtime

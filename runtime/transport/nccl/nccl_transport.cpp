@@ -62,26 +62,71 @@ NcclResult settled(NcclComm comm, Clock::time_point deadline) {
   }
 }
 
+// Memory for messages, of NCCL's own kind where it offers it, which it can send from and receive into without
+// copies of its own once it is registered. In this order: register, pass messages, deregister, end the
+// communicator, free.
+class MessageMemory {
+ public:
+  // `comm` may be of a version that offers neither.
+  MessageMemory(DeviceHandle device, NcclComm comm, std::uint64_t bytes) : device_(std::move(device)) {
+    const OnDevice current(*device_);
+    const Nccl& n = nccl();
+    if (n.ncclMemAlloc && n.ncclMemFree && n.ncclMemAlloc(&own_, bytes) != kNcclSuccess) own_ = nullptr;
+    if (!own_) plain_ = DeviceBuffer(device_, bytes);
+    // Without it messages take the way that they took before: no failure.
+    if (n.ncclCommRegister && n.ncclCommDeregister &&
+        n.ncclCommRegister(comm, pointer_to(address()), bytes, &registration_) != kNcclSuccess)
+      registration_ = nullptr;
+  }
+  ~MessageMemory() {
+    if (!own_) return;
+    try {
+      const OnDevice current(*device_);
+      nccl().ncclMemFree(own_);
+    } catch (...) {  // a lost device takes its memory with it
+    }
+  }
+  MessageMemory(MessageMemory&& other) noexcept
+      : device_(std::move(other.device_)),
+        own_(std::exchange(other.own_, nullptr)),
+        plain_(std::move(other.plain_)),
+        registration_(std::exchange(other.registration_, nullptr)) {}
+  MessageMemory& operator=(MessageMemory&&) = delete;
+
+  CuAddress address() const {
+    return own_ ? static_cast<CuAddress>(reinterpret_cast<std::uintptr_t>(own_)) : plain_.address();
+  }
+  // Before the communicator is destroyed; one that was aborted has forgotten it.
+  void deregister(NcclComm comm) {
+    if (registration_) nccl().ncclCommDeregister(comm, std::exchange(registration_, nullptr));
+  }
+
+ private:
+  DeviceHandle device_;
+  void* own_ = nullptr;
+  DeviceBuffer plain_;
+  void* registration_ = nullptr;
+};
+
 // What ranks exchange their descriptions with. Made before ranks meet: allocating may wait for devices, and
 // those of ranks in other threads may be waiting for this one.
 struct Exchange {
   Exchange(DeviceHandle device, int ranks)
       : stream(device),
+        begun(device),
         done(device),
         own(device, 2 * sizeof(CallDescription)),
         all(device, static_cast<std::uint64_t>(ranks) * sizeof(CallDescription)) {}
 
   DeviceStream stream;
-  DeviceEvent done;
+  DeviceEvent begun, done;
   DeviceBuffer own, all;  // a description and what the neighbour sends; [rank] descriptions
 };
 
 class NcclTransport final : public DeviceTransport {
  public:
-  NcclTransport(OwnedComm parent, OwnedComm comm, DeviceHandle device, Exchange exchange,
-                std::chrono::milliseconds timeout)
-      : parent_(std::move(parent)),
-        comm_(std::move(comm)),
+  NcclTransport(OwnedComm comm, DeviceHandle device, Exchange exchange, std::chrono::milliseconds timeout)
+      : comm_(std::move(comm)),
         device_(std::move(device)),
         timeout_(timeout),
         exchange_(std::move(exchange)) {
@@ -92,9 +137,10 @@ class NcclTransport final : public DeviceTransport {
   ~NcclTransport() override {
     const OutsideCaptures outside;
     const OnDevice current(*device_);
+    if (comm_.get())
+      for (auto& message : messages_) message.deregister(comm_.get());
     comm_ = OwnedComm();
-    if (aborted_) parent_.abort();  // destroying it might wait for a rank that is gone
-    parent_ = OwnedComm();
+    messages_.clear();
     exchange_.reset();
   }
 
@@ -104,12 +150,20 @@ class NcclTransport final : public DeviceTransport {
   bool can_be_captured() const override { return true; }
   bool has_all_reduce() const override { return true; }
 
-  std::vector<CallDescription> exchange(const CallDescription& mine) override {
+  // Work of this communicator must not overtake what the caller's stream holds: that may be work of another
+  // communicator, and two of them on one device must come in the same order on every rank.
+  std::vector<CallDescription> exchange(const CallDescription& mine,
+                                        std::optional<CuStream> behind) override {
     const OnDevice current(*device_);
     std::vector<CallDescription> calls(static_cast<std::size_t>(size_));
     const Driver& d = driver();
     const CuAddress own = exchange_->own.address(), all = exchange_->all.address();
     const CuStream stream = exchange_->stream.get();
+    if (behind) {
+      record(exchange_->begun, *behind);
+      wait(stream, exchange_->begun);
+    }
+    record(exchange_->begun, stream);
     check(d.cuMemcpyHtoDAsync_v2(own, &mine, sizeof(mine), stream), "copying to a device");
     check(d.cuMemsetD32Async(all, ~0u, calls.size() * sizeof(mine) / 4, stream), "filling device memory");
     call([&](NcclComm comm) {
@@ -144,9 +198,15 @@ class NcclTransport final : public DeviceTransport {
     });
   }
 
+  CuAddress message_memory(std::uint64_t bytes) override {
+    call([&](NcclComm comm) { messages_.emplace_back(device_, comm, bytes); });
+    return messages_.back().address();
+  }
+
   void prepare_all_reduce(std::uint64_t count, DataType type, bool averages) override {
     const OnDevice current(*device_);
     const DeviceBuffer vector(device_, count * size_of(type));
+    record(exchange_->begun, exchange_->stream.get());
     all_reduce(vector.address(), vector.address(), count, type, averages, exchange_->stream.get());
     await("prepare NCCL's all-reduce");
   }
@@ -216,29 +276,32 @@ class NcclTransport final : public DeviceTransport {
     begun(ended, "passing {} bytes on from rank {}", bytes, rank_);
   }
 
-  // Until what the exchange's stream holds is done. Polls instead of waiting, so that a rank that does not
-  // come, and NCCL's own errors, end it.
+  // Until what the exchange's stream holds is done; the time counts from its beginning. Polls instead of
+  // waiting, so that a rank that does not come, and NCCL's own errors, end it.
   void await(const std::string& purpose) {
     record(exchange_->done, exchange_->stream.get());
-    const auto deadline = Clock::now() + timeout_;
+    std::optional<Clock::time_point> deadline;
     for (;;) {
       const CuResult state = driver().cuEventQuery(exchange_->done.get());
       if (state == kCuSuccess) return;
       if (state != kCuNotReady) check(state, "waiting for other ranks");
       if (const auto error = failure()) throw *error;
       if (aborted_) throw Error(ErrorCode::peer_failed, fmt::format("rank {} gave up.", rank_));
-      if (Clock::now() > deadline)
+      if (!deadline && driver().cuEventQuery(exchange_->begun.get()) == kCuSuccess)
+        deadline = Clock::now() + timeout_;
+      if (deadline && Clock::now() > *deadline)
         throw Error(ErrorCode::timeout, fmt::format("rank {} waited {} ms for all ranks to {}.", rank_,
                                                     timeout_.count(), purpose));
       std::this_thread::sleep_for(kPause);
     }
   }
 
-  OwnedComm parent_, comm_;
+  OwnedComm comm_;
   DeviceHandle device_;
   const std::chrono::milliseconds timeout_;
   int rank_ = 0, size_ = 1;
   std::optional<Exchange> exchange_;
+  std::vector<MessageMemory> messages_;
   std::atomic<Clock::time_point> calling_since_{};  // the epoch: not within a call of NCCL
   std::atomic<bool> aborted_ = false;
   std::mutex mutex_;  // of the communicator's end
@@ -351,11 +414,12 @@ OwnedComm split_theirs(NcclComm parent, int rank, DeviceHandle device, Clock::ti
 }  // namespace
 
 int nccl_ranks(NcclComm comm) {
+  require_callers_nccl();
   int ranks = 0;
   if (nccl().ncclCommCount(comm, &ranks) != kNcclSuccess)
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} is not a communicator that NCCL knows; pass a live ncclComm_t.",
-                            static_cast<const void*>(comm)));
+                fmt::format("{} is not a communicator that {} knows; pass a live ncclComm_t.",
+                            static_cast<const void*>(comm), nccl_words()));
   return ranks;
 }
 
@@ -376,7 +440,7 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, const Timeou
   const OnDevice current(*device);
   Exchange exchange(device, nccl_ranks(comm));
   OwnedComm own = split_theirs(comm, rank, device, Clock::now() + timeouts.meeting);
-  return std::make_unique<NcclTransport>(OwnedComm(), std::move(own), std::move(device), std::move(exchange),
+  return std::make_unique<NcclTransport>(std::move(own), std::move(device), std::move(exchange),
                                          timeouts.call);
 }
 
@@ -401,6 +465,8 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int
                 fmt::format("rank {} waited {} ms for all {} ranks to join with the same id.", rank,
                             timeouts.meeting.count(), ranks));
   check(result, "joining {} ranks as rank {}", ranks, rank);
+  // A communicator that does not block starts a thread for each group of calls, so ranks work on one that
+  // does, split from it; the first one has done its work.
   OwnedComm own;
   try {
     own = split(parent.get(), rank, deadline);
@@ -408,8 +474,9 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int
     parent.abort();  // destroying it would wait for ranks that have not come
     throw;
   }
-  return std::make_unique<NcclTransport>(std::move(parent), std::move(own), std::move(handle),
-                                         std::move(exchange), timeouts.call);
+  parent = OwnedComm();
+  return std::make_unique<NcclTransport>(std::move(own), std::move(handle), std::move(exchange),
+                                         timeouts.call);
 }
 
 }  // namespace cerar::runtime

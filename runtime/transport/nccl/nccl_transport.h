@@ -21,7 +21,8 @@ NcclUniqueId make_nccl_id();
 std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int rank, int ranks, int device,
                                                      const Timeouts& timeouts);
 
-/// The number of ranks of a communicator. Throws as above.
+/// The number of ranks of a caller's communicator. Throws as above, and `unsupported` where another NCCL than
+/// the one that is used here made it, or may have.
 int nccl_ranks(NcclComm comm);
 
 }  // namespace cerar::runtime

@@ -60,8 +60,12 @@ class PeerTransport final : public DeviceTransport {
   int size() const override { return host_->size(); }
   const DeviceHandle& device() const override { return device_; }
 
-  std::vector<CallDescription> exchange(const CallDescription& mine) override {
-    return host_->exchange(mine);
+  std::vector<CallDescription> exchange(const CallDescription& mine, std::optional<CuStream>) override {
+    return host_->exchange(mine);  // between threads, no work of the device
+  }
+
+  CuAddress message_memory(std::uint64_t bytes) override {
+    return messages_.emplace_back(device_, bytes).address();
   }
 
   // Events of one capture cannot be waited for in another, and each rank's graph would be one.
@@ -147,6 +151,7 @@ class PeerTransport final : public DeviceTransport {
   std::shared_ptr<Group> group_;
   std::unique_ptr<Transport> host_;  // for what the threads say to each other
   DeviceHandle device_;
+  std::vector<DeviceBuffer> messages_;
 };
 
 }  // namespace

@@ -46,6 +46,8 @@ void DeviceTest::expect_nothing_left() {
   EXPECT_EQ(counters.modules_live, 0);
   EXPECT_EQ(counters.graphs_live, 0);
   EXPECT_EQ(software_nccl_communicators(), 0);
+  EXPECT_EQ(software_nccl_registrations(), 0);
+  EXPECT_EQ(software_nccl_misuses(), 0);
 }
 
 }  // namespace cerar::test

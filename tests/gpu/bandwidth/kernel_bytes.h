@@ -8,9 +8,9 @@
 
 namespace cerar::test {
 
-/// Bytes that one launch reads and writes, counted from its arguments: lines of the vector, samples, early
-/// symbols and messages, each as often as the kernel's source loads or stores it. Tables are not counted.
-std::uint64_t kernel_bytes(const runtime::Variant& variant, runtime::Role role,
+/// Bytes that the launch of a step reads and writes in place: lines of the vector, samples and early symbols
+/// as `vector_lines` counts them, and the messages of the arguments. Tables are not counted.
+std::uint64_t kernel_bytes(const runtime::Variant& variant, const runtime::Step& step,
                            const cerar_visit_arguments& arguments);
 
 }  // namespace cerar::test

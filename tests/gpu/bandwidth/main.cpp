@@ -169,7 +169,7 @@ void measure(Bench& bench, const Variant& variant, const DeviceKernelTable& kern
   float probe = 0;
   const PieceMemory nowhere{.input = &probe, .slots = &probe, .early = &probe, .message = &probe};
   const std::uint64_t rows = std::max<std::uint64_t>(
-      1, bench.working_set() * kProbe / kernel_bytes(variant, step.role, arguments(kProbe, nowhere)));
+      1, bench.working_set() * kProbe / kernel_bytes(variant, step, arguments(kProbe, nowhere)));
   const DeviceBuffer vector = filled(bench.device(), rows * terms * line * sizeof(float), bench.stream());
   const DeviceBuffer message =
       filled(bench.device(), message_bytes(variant, rows * line, false), bench.stream());
@@ -185,7 +185,7 @@ void measure(Bench& bench, const Variant& variant, const DeviceKernelTable& kern
                          !step.receives ? ", first"
                          : !step.sends  ? ", last"
                                         : ""),
-             kernel_bytes(variant, step.role, a),
+             kernel_bytes(variant, step, a),
              [&] { kernels[static_cast<std::size_t>(step.role)].launch(a, a.elements / 4, bench.stream()); });
 }
 

@@ -24,15 +24,19 @@ bool is_nan16(std::uint16_t bits, DataType type) {
   return (bits & 0x7fff) > infinity;
 }
 
-std::vector<std::uint16_t> all_halves() {
-  std::vector<std::uint16_t> halves(65536 + 3);  // an odd count
+// Packs of four are moved where the count is a multiple of four and the vectors are aligned, so both are
+// tried with and without: `extra` elements more than a multiple.
+constexpr std::size_t kExtras[] = {0, 3};
+
+std::vector<std::uint16_t> all_halves(std::size_t extra) {
+  std::vector<std::uint16_t> halves(65536 + extra);
   std::iota(halves.begin(), halves.end(), std::uint16_t{0});
   return halves;
 }
 
 // Every value in 16 bits, its neighbours in f32, the middles between it and the next one, and normal numbers.
-std::vector<float> interesting_floats(DataType type) {
-  const auto halves = all_halves();
+std::vector<float> interesting_floats(DataType type, std::size_t extra) {
+  const auto halves = all_halves(0);
   std::vector<float> exact(halves.size());
   widen(type, halves.data(), 0, halves.size(), exact.data());
   std::vector<float> values = exact;
@@ -41,8 +45,9 @@ std::vector<float> interesting_floats(DataType type) {
     values.push_back(exact[i] / 2 + exact[i + 1] / 2);
     values.push_back(std::nextafterf(values.back(), -INFINITY));
   }
-  const auto normal = make_input(Input::normal, 0, 10001);
+  const auto normal = make_input(Input::normal, 0, 10000);
   values.insert(values.end(), normal.begin(), normal.end());
+  values.resize(values.size() / 4 * 4 + extra, 1.0f / 3.0f);
   return values;
 }
 
@@ -103,15 +108,17 @@ std::uint64_t check_conversions(const DeviceHandle& device, CuStream stream, con
                                 const std::string& name, Report& report) {
   std::uint64_t elements = 0;
   for (const DataType type : {DataType::bf16, DataType::f16})
-    for (const int width : {4, 1}) {
-      const std::string what = fmt::format("of {}, {}, width {}", name, name_of(type), width);
-      const auto halves = all_halves();
+    for (const auto& [width, extra] :
+         {std::pair{4, kExtras[0]}, {4, kExtras[1]}, {1, kExtras[0]}, {1, kExtras[1]}}) {
+      const auto halves = all_halves(extra);
+      const std::string what =
+          fmt::format("of {}, {}, width {}, {} elements more than packs", name, name_of(type), width, extra);
       std::vector<float> wide(halves.size());
       widen(type, halves.data(), 0, halves.size(), wide.data());
       compare<std::uint32_t>(
           convert<float>(device, stream, kernels[static_cast<std::size_t>(Role::widen)], halves, type, width),
           wide, "widen " + what, [](std::uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; }, report);
-      const auto floats = interesting_floats(type);
+      const auto floats = interesting_floats(type, extra);
       std::vector<std::uint16_t> thin(floats.size());
       narrow(type, floats.data(), floats.size(), thin.data(), 0);
       compare<std::uint16_t>(

@@ -3,6 +3,7 @@
 namespace software_gpu {
 
 constexpr int kMostDevices = 16;
+constexpr int kGreatestPriority = -5;  ///< of streams; the least is 0
 
 /// What the environment says of the machine that is imitated; read once.
 struct Settings {

@@ -75,6 +75,51 @@ TEST_F(Nccl, shifts_around_a_ring) {
   EXPECT_EQ(software_nccl_communicators(), 0);
 }
 
+// What programs get wrong with registered memory is said, and counted.
+TEST_F(Nccl, finds_memory_registered_in_the_wrong_order) {
+  ranks(1, [&](Rank& self) {
+    void *memory = nullptr, *handle = nullptr;
+    NCCL(ncclMemAlloc(&memory, 1 << 16));
+    EXPECT_EQ(cuMemFree_v2(reinterpret_cast<CuAddress>(memory)), kCuInvalidValue) << "not the driver's";
+    NCCL(ncclCommRegister(self.comm, memory, 1 << 16, &handle));
+    EXPECT_EQ(software_nccl_registrations(), 1);
+    EXPECT_EQ(ncclMemFree(memory), kNcclInvalidUsage);
+    NCCL(ncclCommDeregister(self.comm, handle));
+    EXPECT_EQ(ncclCommDeregister(self.comm, handle), kNcclInvalidUsage);
+    NCCL(ncclCommRegister(self.comm, memory, 1 << 16, &handle));
+    NCCL(ncclCommDestroy(self.comm));
+    EXPECT_EQ(ncclCommDeregister(self.comm, handle), kNcclInvalidUsage);
+    EXPECT_EQ(software_nccl_misuses(), 4);
+    NCCL(ncclMemFree(memory));
+    EXPECT_EQ(ncclMemFree(memory), kNcclInvalidArgument);
+    EXPECT_EQ(software_nccl_registrations(), 0);
+  });
+}
+
+// Two communicators on a device, in another order on the other rank: a GPU may hang.
+TEST_F(Nccl, counts_work_of_communicators_that_overlaps) {
+  NcclUniqueId id;
+  NCCL(ncclGetUniqueId(&id));
+  ranks(2, [&](Rank& self) {
+    NcclComm other = nullptr;
+    NCCL(ncclCommInitRank(&other, 2, id, self.rank));
+    const CuStream aside = stream();
+    const CuStream first = self.rank ? aside : self.stream;
+    const auto reduce = [&](NcclComm comm, CuStream on, CuAddress vector) {
+      NCCL(ncclAllReduce(at(vector), at(vector), kElements, kNcclFloat32, kNcclSum, comm, on));
+      if (on == first) std::this_thread::sleep_for(20ms);
+    };
+    if (self.rank) reduce(other, aside, self.out);
+    reduce(self.comm, self.stream, self.in);
+    if (!self.rank) reduce(other, aside, self.out);
+    CU(cuStreamSynchronize(self.stream));
+    CU(cuStreamSynchronize(aside));
+    NCCL(ncclCommDestroy(other));
+    NCCL(ncclCommDestroy(self.comm));
+  });
+  EXPECT_GT(software_nccl_overlaps(), 0);
+}
+
 TEST_F(Nccl, reduces_and_gathers) {
   ranks(3, [&](Rank& self) {
     NCCL(ncclAllReduce(at(self.in), at(self.in), kElements, kNcclFloat32, kNcclAverage, self.comm,

@@ -210,7 +210,7 @@ CuResult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   SOFTWARE_GPU_ENTER(cuCtxGetStreamPriorityRange);
   SOFTWARE_GPU_TRY(require_current());
   if (least) *least = 0;
-  if (greatest) *greatest = -5;
+  if (greatest) *greatest = kGreatestPriority;
   return kCuSuccess;
 }
 

@@ -6,6 +6,7 @@
 
 #include "tests/software_gpu/application.h"
 #include "tests/software_gpu/base/injection.h"
+#include "tests/software_gpu/driver_api/allocation.h"
 #include "tests/software_gpu/streams/capture.h"
 
 // Memory and copies.
@@ -14,15 +15,6 @@ using namespace software_gpu;
 namespace {
 
 constexpr std::size_t kShortened = 16;
-
-CuResult allocate(CuAddress* address, std::size_t bytes, bool managed) {
-  const std::lock_guard hold(world());
-  std::shared_ptr<Context> context;
-  SOFTWARE_GPU_TRY(current(&context));
-  SOFTWARE_GPU_TRY(forbid_unsafe());
-  if (bytes > kShortened && strikes(kSoftwareGpuShortenAllocation)) bytes -= kShortened;
-  return memory::allocate(context->device, bytes, managed, address);
-}
 
 void* pointer(CuAddress address) { return reinterpret_cast<void*>(address); }
 
@@ -44,12 +36,13 @@ bool host_range(const void* from) {
   return from && (!memory::is_device_address(address) || (block && block->managed));
 }
 
-CuResult give(CuStream handle, std::function<CuResult()> run) {
+CuResult give(CuStream handle, std::function<CuResult()> run, bool urgent = false) {
   const std::lock_guard hold(world());
   std::shared_ptr<Stream> stream;
   SOFTWARE_GPU_TRY(find_stream(handle, &stream));
   Work work;
   work.run = std::move(run);
+  work.urgent = urgent;
   return submit(stream, std::move(work));
 }
 
@@ -67,21 +60,18 @@ CuResult copy_on_devices(CuAddress to, CuAddress from, std::size_t bytes, CuStre
 
 }  // namespace
 
-namespace cerar::runtime {
+namespace software_gpu {
 
-CuResult cuMemAlloc_v2(CuAddress* address, std::size_t bytes) {
-  SOFTWARE_GPU_ENTER(cuMemAlloc_v2);
-  return allocate(address, bytes, false);
+CuResult allocate_here(CuAddress* address, std::size_t bytes, Allocator by) {
+  const std::lock_guard hold(world());
+  std::shared_ptr<Context> context;
+  SOFTWARE_GPU_TRY(current(&context));
+  SOFTWARE_GPU_TRY(forbid_unsafe());
+  if (bytes > kShortened && strikes(kSoftwareGpuShortenAllocation)) bytes -= kShortened;
+  return memory::allocate(context->device, bytes, by == Allocator::managed, by == Allocator::nccl, address);
 }
 
-CuResult cuMemAllocManaged(CuAddress* address, std::size_t bytes, unsigned flags) {
-  SOFTWARE_GPU_ENTER(cuMemAllocManaged);
-  if (flags != kCuMemAttachGlobal) return kCuInvalidValue;
-  return allocate(address, bytes, true);
-}
-
-CuResult cuMemFree_v2(CuAddress address) {
-  SOFTWARE_GPU_ENTER(cuMemFree_v2);
+CuResult free_when_idle(CuAddress address, bool of_nccl) {
   std::vector<std::shared_ptr<Completion>> work;
   {
     const std::lock_guard hold(world());
@@ -89,7 +79,7 @@ CuResult cuMemFree_v2(CuAddress address) {
     SOFTWARE_GPU_TRY(forbid_unsafe());
     if (!address) return kCuSuccess;
     const auto block = memory::find(address);
-    if (!block || block->begin != address) return kCuInvalidValue;
+    if (!block || block->begin != address || block->of_nccl != of_nccl) return kCuInvalidValue;
     for (const auto& [handle, context] : contexts().all())
       if (context->device == block->device) {
         SOFTWARE_GPU_TRY(context->state());
@@ -100,6 +90,26 @@ CuResult cuMemFree_v2(CuAddress address) {
   count(&SoftwareGpuCounters::host_synchronisations);
   for (const auto& piece : work) piece->wait();
   return memory::release(address);
+}
+
+}  // namespace software_gpu
+
+namespace cerar::runtime {
+
+CuResult cuMemAlloc_v2(CuAddress* address, std::size_t bytes) {
+  SOFTWARE_GPU_ENTER(cuMemAlloc_v2);
+  return allocate_here(address, bytes, Allocator::driver);
+}
+
+CuResult cuMemAllocManaged(CuAddress* address, std::size_t bytes, unsigned flags) {
+  SOFTWARE_GPU_ENTER(cuMemAllocManaged);
+  if (flags != kCuMemAttachGlobal) return kCuInvalidValue;
+  return allocate_here(address, bytes, Allocator::managed);
+}
+
+CuResult cuMemFree_v2(CuAddress address) {
+  SOFTWARE_GPU_ENTER(cuMemFree_v2);
+  return free_when_idle(address, false);
 }
 
 CuResult cuMemcpyHtoDAsync_v2(CuAddress to, const void* from, std::size_t bytes, CuStream stream) {
@@ -159,12 +169,15 @@ CuResult cuMemcpyPeerAsync(CuAddress to, CuContext to_context, CuAddress from, C
     if (!to_block || to_block->device != target->device) return kCuInvalidValue;
     if (!from_block || from_block->device != source->device) return kCuInvalidValue;
   }
-  return give(handle, [=] {
-    SOFTWARE_GPU_TRY(check_live({to, from}, bytes));
-    count(&SoftwareGpuCounters::peer_copies);
-    std::memmove(pointer(to), pointer(from), bytes);
-    return kCuSuccess;
-  });
+  return give(
+      handle,
+      [=] {
+        SOFTWARE_GPU_TRY(check_live({to, from}, bytes));
+        count(&SoftwareGpuCounters::peer_copies);
+        std::memmove(pointer(to), pointer(from), bytes);
+        return kCuSuccess;
+      },
+      true);
 }
 
 CuResult cuMemsetD32Async(CuAddress to, unsigned value, std::size_t words, CuStream stream) {

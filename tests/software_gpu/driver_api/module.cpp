@@ -79,6 +79,7 @@ CuResult cuLaunchKernel(CuFunction handle, unsigned grid_x, unsigned grid_y, uns
     return kCuInvalidValue;
   if (!parameters || !parameters[0] || extra) return kCuInvalidValue;
   Work work;
+  work.urgent = true;
   const auto blocks = static_cast<long long>(grid_x) * grid_y * grid_z;
   work.run = [context = stream->context, blocks, threads,
               launch = function->kind->bind(function->module->library, function->address, parameters[0])] {

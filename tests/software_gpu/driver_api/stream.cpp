@@ -1,5 +1,7 @@
 #include "tests/software_gpu/streams/stream.h"
 
+#include <algorithm>
+
 #include "tests/software_gpu/application.h"
 #include "tests/software_gpu/base/injection.h"
 #include "tests/software_gpu/streams/capture.h"
@@ -10,13 +12,14 @@ using namespace software_gpu;
 
 namespace cerar::runtime {
 
-CuResult cuStreamCreateWithPriority(CuStream* stream, unsigned flags, int) {
+CuResult cuStreamCreateWithPriority(CuStream* stream, unsigned flags, int priority) {
   SOFTWARE_GPU_ENTER(cuStreamCreateWithPriority);
   const std::lock_guard hold(world());
   std::shared_ptr<Context> context;
   SOFTWARE_GPU_TRY(current(&context));
   if (flags & ~kCuStreamNonBlocking) return kCuInvalidValue;
-  *stream = streams().add(std::make_shared<Stream>(context, flags, false));
+  *stream = streams().add(
+      std::make_shared<Stream>(context, flags, false, std::clamp(priority, kGreatestPriority, 0)));
   return kCuSuccess;
 }
 

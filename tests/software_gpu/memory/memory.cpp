@@ -111,7 +111,7 @@ Held* holder(Arena& arena, CuAddress address) {
 
 }  // namespace
 
-CuResult allocate(int device, std::size_t bytes, bool managed, CuAddress* address) {
+CuResult allocate(int device, std::size_t bytes, bool managed, bool of_nccl, CuAddress* address) {
   if (bytes == 0) return kCuInvalidValue;
   if (bytes > kDeviceBytes) return kCuOutOfMemory;
   const std::size_t span = (kGuard + bytes + kGuard + kPage - 1) / kPage * kPage;
@@ -125,7 +125,7 @@ CuResult allocate(int device, std::size_t bytes, bool managed, CuAddress* addres
   }
   const CuAddress at = find_gap(arena, span);
   if (!at || mprotect(pointer(at), span, PROT_READ | PROT_WRITE)) return kCuOutOfMemory;
-  const Held held = {{at + kGuard, bytes, device, managed}, at, at + span, true};
+  const Held held = {{at + kGuard, bytes, device, managed, of_nccl}, at, at + span, true};
   std::memset(pointer(at), kGuardByte, kGuard);
   std::memset(pointer(held.block.begin + bytes), kGuardByte, at + span - held.block.begin - bytes);
   fill(held.block, kFresh);

@@ -17,9 +17,10 @@ struct Block {
   std::size_t bytes;
   int device;
   bool managed;
+  bool of_nccl;  ///< from ncclMemAlloc, which the driver's cuMemFree does not take
 };
 
-CuResult allocate(int device, std::size_t bytes, bool managed, CuAddress* address);
+CuResult allocate(int device, std::size_t bytes, bool managed, bool of_nccl, CuAddress* address);
 /// kCuInvalidValue unless a live allocation begins there. Checks its guards.
 CuResult release(CuAddress address);
 /// Frees all of a device, which loses its context.

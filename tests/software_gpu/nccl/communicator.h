@@ -128,6 +128,9 @@ std::size_t bytes_of(NcclType type);  // 0: unknown
 /// A group's operations of one communicator, in a stream's thread: returns when all have ended or the
 /// communicator has been aborted.
 CuResult run(Communicator& communicator, const std::vector<Task>& tasks);
+/// Work of which the device had another communicator's under way when it began.
+long long overlaps();
+void forget_overlaps();
 /// out = sum or mean over all ranks, added in order of ranks in f32 and rounded once.
 void reduce(const Meeting& meeting);
 

@@ -9,13 +9,18 @@
 #include "tests/software_gpu/base/injection.h"
 #include "tests/software_gpu/base/settings.h"
 #include "tests/software_gpu/nccl/group.h"
+#include "tests/software_gpu/nccl/registrations.h"
 
 // The exported functions of libnccl.so.2.
 using namespace software_nccl;
 
 namespace {
 
+#ifdef SOFTWARE_NCCL_OLD  // 2.18, which offers no memory of its own
+constexpr int kVersion = 21805;
+#else
 constexpr int kVersion = 22807;
+#endif
 constexpr unsigned kMagic = 0xcafebeef;
 
 software_gpu::Failures& failures() {
@@ -78,6 +83,7 @@ NcclResult destroy(NcclComm comm) {
     last = communicator->order->last;
   }
   if (last) last->wait();
+  forget_registrations(comm, false);
   remove(comm);
   return kNcclSuccess;
 }
@@ -181,6 +187,7 @@ NcclResult ncclCommAbort(NcclComm comm) {
   SOFTWARE_NCCL_ENTER(ncclCommAbort);
   const auto communicator = find(comm);
   if (!communicator) return kNcclInvalidArgument;
+  forget_registrations(comm, true);
   remove(comm);
   software_nccl::abort(*communicator);
   return kNcclSuccess;
@@ -278,6 +285,28 @@ NcclResult ncclAllReduce(const void* from, void* to, std::size_t count, NcclType
   return enqueue(comm, {Task::all_reduce, from, to, count, type, 0, reduction}, stream);
 }
 
+#ifndef SOFTWARE_NCCL_OLD
+NcclResult ncclMemAlloc(void** memory, std::size_t bytes) {
+  SOFTWARE_NCCL_ENTER(ncclMemAlloc);
+  return allocate(memory, bytes);
+}
+
+NcclResult ncclMemFree(void* memory) {
+  SOFTWARE_NCCL_ENTER(ncclMemFree);
+  return release(memory);
+}
+
+NcclResult ncclCommRegister(const NcclCommTag* comm, void* memory, std::size_t bytes, void** handle) {
+  SOFTWARE_NCCL_ENTER(ncclCommRegister);
+  return register_memory(comm, memory, bytes, handle);
+}
+
+NcclResult ncclCommDeregister(const NcclCommTag* comm, void* handle) {
+  SOFTWARE_NCCL_ENTER(ncclCommDeregister);
+  return deregister(comm, handle);
+}
+#endif
+
 }  // namespace cerar::runtime
 
 extern "C" {
@@ -296,8 +325,16 @@ void software_nccl_async_error(int rank, int code) {
 
 long long software_nccl_communicators() { return count_communicators(); }
 
+long long software_nccl_registrations() { return count_registrations(); }
+
+long long software_nccl_misuses() { return count_misuses(); }
+
+long long software_nccl_overlaps() { return overlaps(); }
+
 void software_nccl_reset() {
   forget_communicators();
+  forget_registrations();
+  forget_overlaps();
   failures().clear();
   stalls().clear();
   const std::lock_guard hold(async_errors().mutex);

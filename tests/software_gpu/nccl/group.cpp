@@ -36,6 +36,7 @@ NcclResult launch(const Share& share) {
   for (std::size_t s = 1; s < streams.size(); ++s)
     if (order_after(streams[0], streams[s]) != kCuSuccess) return kNcclUnhandledCudaError;
   software_gpu::Work work;
+  work.urgent = true;
   work.orders = {share.communicator->order};
   work.run = [communicator = share.communicator, tasks = share.tasks] { return run(*communicator, tasks); };
   if (submit(streams[0], std::move(work)) != kCuSuccess) return kNcclUnhandledCudaError;

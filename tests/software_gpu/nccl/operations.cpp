@@ -8,6 +8,39 @@
 namespace software_nccl {
 namespace {
 
+// What runs on each device.
+struct Running {
+  std::mutex mutex;
+  std::multimap<int, const Communicator*> communicators;  // by device
+  long long overlaps = 0;
+};
+Running& running() {
+  static auto& made = *new Running;
+  return made;
+}
+
+class Presence {
+ public:
+  explicit Presence(const Communicator& communicator) : communicator_(communicator) {
+    const std::lock_guard hold(running().mutex);
+    const auto [begin, end] = running().communicators.equal_range(communicator.device);
+    if (std::any_of(begin, end, [&](const auto& other) { return other.second != &communicator; }))
+      ++running().overlaps;
+    running().communicators.emplace(communicator.device, &communicator);
+  }
+  ~Presence() {
+    const std::lock_guard hold(running().mutex);
+    const auto [begin, end] = running().communicators.equal_range(communicator_.device);
+    running().communicators.erase(
+        std::find_if(begin, end, [&](const auto& other) { return other.second == &communicator_; }));
+  }
+  Presence(const Presence&) = delete;
+  Presence& operator=(const Presence&) = delete;
+
+ private:
+  const Communicator& communicator_;
+};
+
 bool live(const Communicator& communicator, const void* pointer, std::size_t bytes) {
   if (bytes == 0) return true;
   const auto block = software_gpu::memory::find(reinterpret_cast<CuAddress>(pointer), bytes);
@@ -78,8 +111,19 @@ void receive_ready(Communicator& communicator, std::map<int, std::deque<Task>>& 
 
 }  // namespace
 
+long long overlaps() {
+  const std::lock_guard hold(running().mutex);
+  return running().overlaps;
+}
+
+void forget_overlaps() {
+  const std::lock_guard hold(running().mutex);
+  running().overlaps = 0;
+}
+
 CuResult run(Communicator& communicator, const std::vector<Task>& tasks) {
   if (communicator.aborted) return kCuSuccess;
+  const Presence presence(communicator);
   for (const Task& task : tasks)
     if (!live(communicator, task)) return kCuIllegalAddress;
   Clique& clique = *communicator.clique;

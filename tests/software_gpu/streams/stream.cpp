@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "tests/software_gpu/base/injection.h"
 #include "tests/software_gpu/base/settings.h"
 #include "tests/software_gpu/streams/capture.h"
 
@@ -44,8 +45,12 @@ struct Stream::Queue {
   }
 };
 
-Stream::Stream(std::shared_ptr<Context> of, unsigned with_flags, bool is_legacy)
-    : context(std::move(of)), flags(with_flags), legacy(is_legacy), queue_(std::make_shared<Queue>()) {}
+Stream::Stream(std::shared_ptr<Context> of, unsigned with_flags, bool is_legacy, int with_priority)
+    : context(std::move(of)),
+      flags(with_flags),
+      legacy(is_legacy),
+      priority(with_priority),
+      queue_(std::make_shared<Queue>()) {}
 
 Stream::~Stream() { retire(); }
 
@@ -84,6 +89,7 @@ CuResult find_stream(CuStream handle, std::shared_ptr<Stream>* stream) {
 
 CuResult submit(const std::shared_ptr<Stream>& stream, Work work, std::shared_ptr<Completion>* finished) {
   if (const CuResult state = stream->context->state(); state != kCuSuccess) return state;
+  if (work.urgent && stream->priority > kGreatestPriority) count(&SoftwareGpuCounters::patient_work);
   if (stream->capture) return stream->capture->add(*stream, std::move(work));
   if (stream->legacy) {
     if (const CuResult result = forbid_legacy(*stream->context); result != kCuSuccess) return result;

@@ -23,17 +23,19 @@ struct Work {
   std::function<CuResult()> run;  ///< empty: only a point in the stream
   std::vector<std::shared_ptr<Order>> orders;
   std::vector<std::shared_ptr<Completion>> after;  ///< of other streams; not under capture
+  bool urgent = false;  ///< others wait for it: it is counted on streams below the greatest priority
 };
 
 /// A queue with a thread of its own, which lives until the queue has run empty after retire().
 class Stream {
  public:
-  Stream(std::shared_ptr<Context> of, unsigned with_flags, bool is_legacy);
+  Stream(std::shared_ptr<Context> of, unsigned with_flags, bool is_legacy, int with_priority = 0);
   ~Stream();
 
   const std::shared_ptr<Context> context;
   const unsigned flags;
   const bool legacy;  ///< the null stream
+  const int priority;
 
   bool blocking() const { return !legacy && !(flags & kCuStreamNonBlocking); }
 

@@ -66,6 +66,7 @@ TEST(GpuHeaders, NcclIsAsDeclared) {
 #define CERAR_COMPARE(name, parameters) \
   EXPECT_TRUE((SameCall<NcclResult(*) parameters, decltype(&::name)>::value)) << #name;
   CERAR_NCCL_FUNCTIONS(CERAR_COMPARE)
+  CERAR_NCCL_NEWER_FUNCTIONS(CERAR_COMPARE)
 #undef CERAR_COMPARE
   EXPECT_EQ(int{kNcclRemoteError}, int{ncclRemoteError});
   EXPECT_EQ(int{kNcclInProgress}, int{ncclInProgress});
