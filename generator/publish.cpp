@@ -52,9 +52,10 @@ void check_resolved(const fs::path& destination, bool replace) {
   if (!fs::exists(fs::symlink_status(destination, failure))) return;
   if (is_plan_directory(destination)) {
     if (replace) return;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} already holds a plan; choose another directory or ask for its replacement.",
-                            destination.string()));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("{} already holds a plan; choose another directory, or leave out --keep to replace it.",
+                    destination.string()));
   }
   if (!fs::is_directory(destination, failure) || !fs::is_empty(destination, failure))
     throw Error(
@@ -97,14 +98,25 @@ fs::path make_staging(const fs::path& destination) {
   }
 }
 
-/// Swaps two directories in one step where the filesystem can, otherwise in two with a way back.
-void exchange(const fs::path& staging, const fs::path& destination) {
-  if (::renameat2(AT_FDCWD, staging.c_str(), AT_FDCWD, destination.c_str(), RENAME_EXCHANGE) == 0) return;
+/// Takes the place of nothing or of an empty directory, in one step; false where something stands there.
+bool take_free_place(const fs::path& staging, const fs::path& destination) {
+  if (::rename(staging.c_str(), destination.c_str()) == 0) return true;
+  if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) fail(destination, "written", errno);
+  return false;
+}
+
+/// Swaps two directories in one step where the filesystem can, otherwise in two with a way back; false where
+/// the destination has gone.
+bool exchange(const fs::path& staging, const fs::path& destination) {
+  if (::renameat2(AT_FDCWD, staging.c_str(), AT_FDCWD, destination.c_str(), RENAME_EXCHANGE) == 0)
+    return true;
+  if (errno == ENOENT) return false;
   if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) fail(destination, "replaced", errno);
   const fs::path old = make_staging(destination);
   if (::rename(destination.c_str(), old.c_str()) != 0) {
     const int reason = errno;
     ::rmdir(old.c_str());
+    if (reason == ENOENT) return false;
     fail(destination, "replaced", reason);
   }
   if (::rename(staging.c_str(), destination.c_str()) != 0) {
@@ -113,12 +125,13 @@ void exchange(const fs::path& staging, const fs::path& destination) {
     fail(destination, "replaced", reason);
   }
   ::rename(old.c_str(), staging.c_str());
+  return true;
 }
 
 }  // namespace
 
 StagedDirectory::StagedDirectory(const fs::path& destination, bool replace)
-    : destination_(resolve(destination)) {
+    : destination_(resolve(destination)), replace_(replace) {
   check_resolved(destination_, replace);
   staging_ = make_staging(destination_);
 }
@@ -145,14 +158,21 @@ void StagedDirectory::write(const fs::path& file, std::string_view bytes) {
 }
 
 void StagedDirectory::publish() {
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(staging_))
-    if (entry.is_directory()) flush(entry.path());
-  flush(staging_);
   std::error_code failure;
-  if (fs::exists(destination_ / runtime::kPlanFileName, failure))
+  for (fs::recursive_directory_iterator entry(staging_, failure), end; !failure && entry != end;
+       entry.increment(failure))
+    if (entry->is_directory(failure)) flush(entry->path());
+  if (failure) fail(staging_, "read", failure.value());
+  flush(staging_);
+  // Others may publish there as well, or take away what stood there: whoever comes first is heeded.
+  while (!take_free_place(staging_, destination_)) {
+    check_resolved(destination_, replace_);
+    if (!exchange(staging_, destination_)) continue;
+    if (is_plan_directory(staging_)) break;
+    // What was exchanged is no plan any more, and someone's work: back with it.
     exchange(staging_, destination_);
-  else if (::rename(staging_.c_str(), destination_.c_str()) != 0)
-    fail(destination_, "written", errno);
+    check_resolved(destination_, replace_);
+  }
   flush(destination_.parent_path());
 }
 

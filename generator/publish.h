@@ -20,8 +20,9 @@ class StagedDirectory {
   /// Writes a file at a path relative to the directory and flushes it to the disk. Throws `system`.
   void write(const std::filesystem::path& file, std::string_view bytes);
 
-  /// Puts the directory in the place of the destination; what was there is removed. Throws `system` and
-  /// leaves the destination as it was.
+  /// Puts the directory in the place of the destination; a plan that was there is removed. Of several that
+  /// publish to one destination without `replace` exactly one succeeds. Throws what the constructor throws
+  /// for what has come to stand there meanwhile, and `system`; the destination is then as it was.
   void publish();
 
   /// The constructor's checks alone, for an early refusal.
@@ -29,6 +30,7 @@ class StagedDirectory {
 
  private:
   std::filesystem::path destination_;
+  bool replace_;
   std::filesystem::path staging_;
 };
 

@@ -61,7 +61,11 @@ std::optional<Number> parse_number(std::string_view text) {
 
 YamlReader YamlReader::parse(const std::string& text, const std::string& file) {
   try {
-    YAML::Node root = YAML::Load(text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1)
+      refuse(file, documents[1].Mark(),
+             fmt::format("a second document begins, of {}; keep one of them", documents.size()));
+    const YAML::Node root = documents.empty() ? YAML::Node() : documents.front();
     std::size_t budget = text.size() + 1;
     check_tree(root, file, 0, budget);
     return YamlReader(std::make_shared<Node>(Node{root, file, ""}));

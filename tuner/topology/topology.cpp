@@ -8,6 +8,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/one_line.h"
 #include "runtime/base/yaml_reader.h"
 #include "tuner/cost/pieces.h"
 #include "tuner/topology/builtin.h"
@@ -17,9 +18,30 @@ namespace {
 
 constexpr double kMaxGigabytes = 1e6, kMaxMicroseconds = 1e9;
 
+/// Reports print it.
+std::string read_line(const YamlReader& node) {
+  const std::string text = node.text();
+  if (one_line(text) != text)
+    node.fail(fmt::format("is '{}' but must be one line without control characters", text));
+  return text;
+}
+
+/// Plans are written to a directory that is called so.
+std::string read_name(const YamlReader& node) {
+  constexpr std::size_t kLongest = 100;
+  const std::string text = read_line(node);
+  if (text.empty()) node.fail("is empty");
+  if (text.size() > kLongest || text.front() == '.' || text.front() == '-' ||
+      text.find('/') != std::string::npos)
+    node.fail(fmt::format(
+        "is '{}' but must be a file name: at most {} bytes, without '/', and neither '.' nor '-' first",
+        text.substr(0, kLongest), kLongest));
+  return text;
+}
+
 Baseline read_baseline(const YamlReader& node) {
   node.allow_only({"name", "base_us", "hop_us", "bandwidth_gbs"});
-  return {.name = node.at("name").text(),
+  return {.name = read_line(node.at("name")),
           .base_us = node.at("base_us").number(0, kMaxMicroseconds),
           .hop_us = node.at("hop_us").number(0, kMaxMicroseconds),
           .bandwidth_gbs = node.at("bandwidth_gbs").number(1e-6, kMaxGigabytes)};
@@ -60,9 +82,8 @@ Topology parse_topology(const std::string& text, const std::string& file) {
   root.allow_only(
       {"name", "title", "workers", "link", "memory", "lanes", "message_bytes", "baseline", "architectures"});
   Topology topology;
-  topology.name = root.at("name").text();
-  if (topology.name.empty()) root.at("name").fail("is empty");
-  topology.title = root.at("title").text();
+  topology.name = read_name(root.at("name"));
+  topology.title = read_line(root.at("title"));
   topology.workers = static_cast<int>(root.at("workers").integer(1, 4096));
   const YamlReader link = root.at("link"), memory = root.at("memory");
   link.allow_only({"latency_us", "bandwidth_gbs"});

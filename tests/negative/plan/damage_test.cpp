@@ -82,6 +82,13 @@ TEST(Damage, Binary) {
                       {"plan.yaml:1"});
 }
 
+TEST(Damage, SecondDocument) {
+  for (const auto* added : {"---\nworkers: 9\n", "---\n"})
+    expect_text_refused(
+        with_digest(replaced(intact_text(), "\ndigest:", std::string("\n") + added + "digest:")),
+        {"plan.yaml:", "a second document begins, of 2; keep one of them"});
+}
+
 TEST(Damage, TruncatedInTheMiddle) {
   const std::string text = intact_text();
   expect_text_refused(text.substr(0, text.find("\n", text.size() / 2)),

@@ -83,6 +83,27 @@ TEST(Topology, Empty) { expect_file_refused("", {"mine.yaml:1", "the document is
 
 TEST(Topology, OnlyAComment) { expect_file_refused("# nothing\n", {"mine.yaml:1", "not a map of keys"}); }
 
+// The name decides where the plan goes unless --out does.
+TEST(Topology, LongNamesAreRefused) {
+  auto text = std::string(kTopology);
+  text.replace(text.find("mine"), 4, std::string(101, 'x'));
+  expect_file_refused(text, {"mine.yaml:1", "at most 100 bytes"});
+}
+
+TEST(Topology, SecondDocument) {
+  expect_file_refused(std::string(kTopology) + "---\nworkers: 3\n",
+                      {"mine.yaml:1", "a second document begins, of 2"});
+  expect_file_refused(std::string(kTopology) + "---\n", {"a second document begins"});
+  expect_file_refused("---\n---\n" + std::string(kTopology), {"a second document begins"});
+}
+
+TEST(Topology, OneDocumentWithItsMarks) {
+  const auto directory = fresh_directory("topology");
+  write_text(directory / "mine.yaml", "%YAML 1.2\n---\n" + std::string(kTopology) + "...\n");
+  const auto result = run_in(directory, CERAR_TUNE, {"--topology", "mine.yaml", "--out", "plan"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
 TEST(Topology, List) { expect_file_refused("- 1\n- 2\n", {"mine.yaml:1", "not a map of keys"}); }
 
 TEST(Topology, BinaryGarbage) {
@@ -151,6 +172,28 @@ const Edit kEdits[] = {
     {"MissingMemory", "memory:\n  bandwidth_gbs: 15\n", "", {"mine.yaml:", "lacks the key memory"}},
     {"MissingBaselineHop", "  hop_us: 4\n", "", {"mine.yaml:", "baseline lacks the key hop_us"}},
     {"EmptyName", "name: mine", "name: \"\"", {"mine.yaml:1", "name is empty"}},
+    {"NameThatLeadsOut",
+     "name: mine",
+     "name: ../../tmp/mine",
+     {"mine.yaml:1", "'../../tmp/mine'", "must be a file name"}},
+    {"NameOfAnotherPlace",
+     "name: mine",
+     "name: /tmp/mine",
+     {"mine.yaml:1", "'/tmp/mine'", "must be a file name"}},
+    {"NameBelow", "name: mine", "name: a/b", {"mine.yaml:1", "'a/b'", "must be a file name"}},
+    {"NameOfTheParent", "name: mine", "name: ..", {"mine.yaml:1", "'..'", "must be a file name"}},
+    {"HiddenName", "name: mine", "name: .mine", {"mine.yaml:1", "'.mine'", "must be a file name"}},
+    {"NameLikeAnOption", "name: mine", "name: -rf", {"mine.yaml:1", "'-rf'", "must be a file name"}},
+    {"NameWithALineBreak", "name: mine", "name: \"a\\nb\"", {"mine.yaml:1", "a\\x0ab", "control characters"}},
+    {"NameWithANul", "name: mine", "name: \"a\\0b\"", {"mine.yaml:1", "a\\x00b", "control characters"}},
+    {"TitleWithAnEscape",
+     "title: a test",
+     "title: \"\\e[2J\"",
+     {"mine.yaml:2", "title", "control characters"}},
+    {"BaselineWithAnEscape",
+     "name: another",
+     "name: \"\\e[2J\"",
+     {"mine.yaml:11", "baseline.name", "control characters"}},
     {"WordForANumber", "workers: 2", "workers: two", {"mine.yaml:3", "workers", "'two'", "whole number"}},
     {"FractionOfAWorker", "workers: 2", "workers: 2.5", {"mine.yaml:3", "workers", "'2.5'"}},
     {"NoWorkers", "workers: 2", "workers: 0", {"mine.yaml:3", "workers", "0", "1..4096"}},
