@@ -160,6 +160,13 @@ typedef struct {
 } cerarCallInfo_t;
 CERAR_API cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info);
 
+/* Between CERAR's own libraries, not for applications: how libcerar_mpi, which must be of the same build,
+ * joins ranks. `make` returns the transport. */
+typedef void* (*cerarTransportMaker_t)(void* context, const void* timeouts);
+CERAR_API cerarResult_t cerarCommInitTransport(cerarComm_t* comm, const char* build,
+                                               cerarTransportMaker_t make, void* context, cerarPlan_t plan,
+                                               int timeout_ms);
+
 CERAR_API const char* cerarGetErrorString(cerarResult_t result);
 /* The calling thread's last error, empty if there was none; valid until its next failing call. */
 CERAR_API const char* cerarGetLastError(void);

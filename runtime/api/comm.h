@@ -51,15 +51,14 @@ void check_threads(int ranks);
 /// Throws `invalid_plan` unless the plan is null, for `ranks` workers, or there is only one rank.
 void check_workers(cerarPlan_t plan, int ranks);
 
-/// Exported for sibling libraries (libcerar_mpi), not for applications: the communicator of one rank of a job
-/// whose ranks are processes. `plan` null takes the exact ring. Compares plans with the other ranks. Throws
-/// `invalid_plan` when the plan is for another number of ranks, `mismatch` when ranks have different plans,
-/// and what the transport throws.
-CERAR_API std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transport, cerarPlan_t plan);
+/// The communicator of one rank of a job whose ranks are processes. `plan` null takes the exact ring.
+/// Compares plans with the other ranks. Throws `invalid_plan` when the plan is for another number of ranks,
+/// `mismatch` when ranks have different plans, and what the transport throws.
+std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transport, cerarPlan_t plan);
 
 /// The limits of waits that a C caller asked for: timeout_ms, or the environment's where that is 0. Throws
 /// `invalid_argument` for a negative one.
-CERAR_API Timeouts checked_timeouts(int timeout_ms);
+Timeouts checked_timeouts(int timeout_ms);
 
 /// Checks what the C caller passed and turns it into a Call. Throws `invalid_argument` or `unsupported`.
 Call checked_shape(size_t count, cerarDataType_t type, cerarRedOp_t op);  // without vectors

@@ -9,10 +9,9 @@
 
 namespace cerar::runtime {
 
-/// The wall between exceptions inside and codes outside: keeps the sentence for cerarGetLastError. Exported
-/// for sibling libraries.
-CERAR_API cerarResult_t remember(cerarResult_t result, const char* sentence) noexcept;
-CERAR_API cerarResult_t remember(const Error& error) noexcept;
+/// The wall between exceptions inside and codes outside: keeps the sentence for cerarGetLastError.
+cerarResult_t remember(cerarResult_t result, const char* sentence) noexcept;
+cerarResult_t remember(const Error& error) noexcept;
 
 template <typename Body>
 cerarResult_t guard(Body&& body) noexcept {

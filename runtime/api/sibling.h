@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/api/cerar.h"
+#include "runtime/base/environment.h"
+#include "runtime/transport/transport.h"
+
+namespace cerar::runtime {
+
+/// Makes the communicator of one rank on a transport that a sibling library has (libcerar_mpi): how it uses
+/// libcerar, of which it sees the C API alone. `make` gets the checked limits of waits, and may throw; what
+/// it throws becomes a code and a sentence in libcerar. `plan` null takes the exact ring.
+///
+/// A transport is a C++ object that crosses from one library to the other, which holds when both were built
+/// together: CERAR_BUILD, compared in libcerar, is the version and a digest of the headers that they share.
+template <typename Make>
+cerarResult_t join_with(cerarComm_t* comm, Make make, cerarPlan_t plan, int timeout_ms) noexcept {
+  const auto call = [](void* made_by, const void* timeouts) -> void* {
+    std::unique_ptr<Transport> made = (*static_cast<Make*>(made_by))(*static_cast<const Timeouts*>(timeouts));
+    return made.release();
+  };
+  return cerarCommInitTransport(comm, CERAR_BUILD, call, &make, plan, timeout_ms);
+}
+
+}  // namespace cerar::runtime

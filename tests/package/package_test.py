@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""The package as others use it: package_test.py CASE SOURCE_DIR BUILD_DIR WORK_DIR [LIBRARY...]. `install` stages the build
+with DESTDIR, so that every other case finds the package away from the prefix that it was made for. The libraries are
+those that CERAR has private copies of."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+CASE, SOURCE, BUILD, WORK = sys.argv[1], *map(pathlib.Path, sys.argv[2:5])
+STAGED = WORK / "staged"
+PREFIX = STAGED / "opt" / "cerar"
+OWN = WORK / CASE
+CACHE = {line.split(":")[0]: line.split("=", 1)[1]
+         for line in (BUILD / "CMakeCache.txt").read_text().splitlines() if re.match(r"\w[^:]*:\w+=", line)}
+HAS_MPI = CACHE.get("CERAR_WITH_MPI") == "ON"
+HAS_GLOO = CACHE.get("CERAR_GLOO") == "ON"
+# A fresh environment: nothing here may help a library to be found. One process is an MPI job of one rank.
+CLEAN = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | {k: v for k, v in os.environ.items() if k.startswith("CCACHE_")}
+
+
+def run(*words, fails=False, **environment):
+    done = subprocess.run(list(map(str, words)), env=CLEAN | environment, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=800)
+    if (done.returncode != 0) != fails:
+        sys.exit(f"{' '.join(map(str, words))}\n{done.stdout}\nexit status {done.returncode}")
+    return done.stdout
+
+
+def expect(condition, text):
+    if not condition:
+        sys.exit(text)
+
+
+def libdir(prefix=PREFIX):
+    return next(prefix.rglob("libcerar.*")).parent
+
+
+def configure(project, into, *options, fails=False):
+    words = ["cmake", "-G", "Ninja", "-S", project, "-B", into]
+    return run(*words, f"-DPROGRAMS={SOURCE}/tests/package/programs", *options, fails=fails)
+
+
+# The runtime is compiled again in two cases: quickly, and the second time from ccache where there is one.
+QUICKLY = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O0"]
+QUICKLY += [f"-D{name}={CACHE[name]}" for name in ("CMAKE_CXX_COMPILER", "CMAKE_C_COMPILER") if name in CACHE]
+if CACHE.get("CERAR_CCACHE", "").startswith("/"):
+    QUICKLY += [f"-DCMAKE_{language}_COMPILER_LAUNCHER={CACHE['CERAR_CCACHE']}" for language in ("C", "CXX")]
+
+
+def sum_between_processes(program, **environment):
+    """Two processes and a store of files add whole numbers."""
+    if not HAS_GLOO:
+        return
+    store = OWN / "store"
+    shutil.rmtree(store, ignore_errors=True)
+    store.mkdir(parents=True)
+    ranks = [subprocess.Popen([program, f"file:{store}", str(rank), "2"], env=CLEAN | environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for rank in range(2)]
+    for rank, process in enumerate(ranks):
+        output = process.communicate(timeout=120)[0]
+        expect(process.returncode == 0 and f"rank {rank}: 0 of 10007 wrong" in output,
+               f"{program} {environment}, rank {rank}: status {process.returncode}\n{output}")
+
+
+def install():
+    shutil.rmtree(WORK, ignore_errors=True)
+    STAGED.mkdir(parents=True)
+    run("cmake", "--install", BUILD, "--prefix", "/opt/cerar", DESTDIR=str(STAGED))
+    expect(not pathlib.Path("/opt/cerar").exists() or "/opt/cerar" in str(BUILD), "DESTDIR was not heeded")
+
+
+def symbols():
+    """The libraries show the functions of the headers, no more, and need nothing that another library could bring."""
+    declared = set()
+    for header in (PREFIX / "include").glob("*.h"):
+        declared |= set(re.findall(r"\b(cerar[A-Z]\w*)\(", re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)))
+    expect(len(declared) >= 16, f"only {declared} are declared")
+    shown = set()
+    for name in ["libcerar.so", "libcerar_mpi.so"] if HAS_MPI else ["libcerar.so"]:
+        library = libdir() / name
+        shown |= {line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()}
+        # With a version, or MPI's, or in a namespace that is CERAR's alone, or the hooks of the compiler's start-up code.
+        allowed = r"@|^_?P?MPI_|^ompi_|4cglo|4CYML|7httplib|^cerar[A-Z]|^(_ITM_|__gmon_start__|__cxa_finalize)"
+        foreign = [line.split()[-1] for line in run("nm", "-D", "--undefined-only", library).splitlines()
+                   if not re.search(allowed, line.split()[-1])]
+        expect(not foreign, f"{name} takes from whichever library has them: {foreign}")
+        needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", library))
+        known = r"lib(cerar|cerar_gloo|cerar_yaml|crypto|cpp-httplib|stdc\+\+|m|gcc_s|c|mpi|mpich)\.so|ld-linux"
+        unknown = [one for one in needed if not re.match(known, one)]
+        expect(not unknown, f"{name} needs {unknown}")
+    functions = {name for name in declared if HAS_MPI or not name.endswith("Mpi")}
+    expect(shown == functions, f"shown, not declared: {shown - functions}; declared, not shown: {functions - shown}")
+
+
+def foreign():
+    """Another library has every function of the libraries inside CERAR, and ends the process when one is called."""
+    names = set()
+    for library in sys.argv[5:]:
+        for line in run("nm", "-D", "--defined-only", library).splitlines():
+            name = line.split()[-1]
+            if re.search(r"4gloo|4YAML|3fmt", name):
+                names.add(name)
+    expect(len(names) > 700, f"only {len(names)} symbols in {sys.argv[5:]}")
+    lines = [".text", "trap: ud2" if "x86" in os.uname().machine else "trap: .long 0"]
+    lines += [f".weak {name}\n.type {name}, @function\n.set {name}, trap" if index % 2 else
+              f".globl {name}\n.type {name}, @function\n.set {name}, trap" for index, name in enumerate(sorted(names))]
+    OWN.mkdir(exist_ok=True)
+    (OWN / "foreign.s").write_text("\n".join(lines) + "\n.section .note.GNU-stack,\"\",@progbits\n")
+    run("gcc", "-shared", OWN / "foreign.s", "-o", OWN / "libforeign.so")
+    cerar = [f"-L{libdir()}", "-lcerar", f"-Wl,-rpath,{libdir()}"]
+    other = [f"-L{OWN}", "-lforeign", f"-Wl,-rpath,{OWN}"]
+    for name, libraries in {"alone": cerar, "before": other + cerar, "after": cerar + other}.items():
+        run("gcc", f"-I{PREFIX}/include", SOURCE / "tests/package/programs/sum.c", "-o", OWN / name, "-Wl,--no-as-needed", *libraries)
+        sum_between_processes(OWN / name)
+    sum_between_processes(OWN / "alone", LD_PRELOAD=str(OWN / "libforeign.so"))
+
+
+def consumer():
+    """A C project with the example, and a fresh plan."""
+    tune = PREFIX / "bin" / "cerar-tune"
+    configure(SOURCE / "tests/package/consumer", OWN, f"-DCMAKE_PREFIX_PATH={PREFIX}", f"-DEXAMPLES={SOURCE}/runtime/examples")
+    run("cmake", "--build", OWN)
+    run(tune, "--topology", "local", "--workers", 4, "--components", 32, "--out", OWN / "plan")
+    output = run(OWN / "consumer", OWN / "plan", 100000)
+    expect(output.count("c = 32") == 4, output)
+    if HAS_MPI:
+        expect("rank 0: error 0.00e+00" in run(OWN / "consumer_mpi", OWN / "plan", 1000), "a job of one rank is exact")
+    expect("does not exist" in run(OWN / "consumer", OWN / "missing", fails=True), "no sentence for a missing plan")
+
+
+def programs():
+    """Installed programs start wherever they are."""
+    moved = OWN / "elsewhere"
+    shutil.rmtree(moved, ignore_errors=True)
+    shutil.copytree(PREFIX, moved, symlinks=True)
+    names = sorted(path.name for path in (moved / "bin").iterdir())
+    expect({"cerar-bench", "cerar-tune"} <= set(names), f"only {names} are installed")
+    for name in names:
+        expect("Usage" in run(moved / "bin" / name, "--help"), f"{name} --help")
+
+
+def strict(prefix, languages, components, *options, fails=False):
+    into = OWN / "-".join(["project", *languages, *components])
+    shutil.rmtree(into, ignore_errors=True)
+    output = configure(SOURCE / "tests/package/consumer_strict", into, f"-DCMAKE_PREFIX_PATH={prefix}",
+                       f"-DLANGUAGES={';'.join(languages)}", f"-DCOMPONENTS={';'.join(components)}", *options, fails=fails)
+    if fails:
+        return output
+    run("cmake", "--build", into)
+    sum_between_processes(into / "sum")
+    if "mpi" in components:
+        expect("both libraries work together" in run(into / "sum_mpi"), f"{into}/sum_mpi")
+    return output
+
+
+def languages():
+    """Projects of C alone and of C++ alone; a component that is not there is refused with the reason."""
+    mpi = ["mpi"] if HAS_MPI else []
+    strict(PREFIX, ["C"], mpi)
+    strict(PREFIX, ["CXX"], mpi)
+    expect("there is no such component" in strict(PREFIX, ["CXX"], ["gpu"], fails=True), "component gpu")
+    if HAS_MPI:
+        output = strict(PREFIX, ["CXX"], ["mpi"], "-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON", fails=True)
+        expect("no MPI was found for CXX" in output, output)
+        other = "mpicc.mpich" if "openmpi" in (libdir() / "pkgconfig/cerar_mpi.pc").read_text() else "mpicc.openmpi"
+        if shutil.which(other):
+            output = strict(PREFIX, ["C"], ["mpi"], f"-DMPI_C_COMPILER={shutil.which(other)}", fails=True)
+            expect("this CERAR was built with libmpi" in output, output)
+        copy = OWN / "without_mpi"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(PREFIX, copy, symlinks=True)
+        next(copy.rglob("cerarMpiTargets.cmake")).unlink()
+        output = strict(copy, ["CXX"], ["mpi"], fails=True)
+        expect("was built without MPI" in output, output)
+
+
+def with_pkg_config(prefix, *options):
+    path = {"PKG_CONFIG_PATH": str(libdir(prefix) / "pkgconfig")}
+    for module, program in {"cerar": "sum", "cerar_mpi": "sum_mpi"}.items():
+        if module == "cerar_mpi" and not HAS_MPI:
+            continue
+        flags = run("pkg-config", "--cflags", "--libs", *options, module, **path).split()
+        run("gcc", SOURCE / f"tests/package/programs/{program}.c", "-o", OWN / program, *flags, f"-Wl,-rpath,{libdir(prefix)}")
+    expect(run("pkg-config", "--modversion", "cerar", **path).strip() == CACHE["CMAKE_PROJECT_VERSION"], "version")
+    sum_between_processes(OWN / "sum")
+    if HAS_MPI:
+        run(OWN / "sum_mpi")
+
+
+def pkg_config():
+    OWN.mkdir(exist_ok=True)
+    with_pkg_config(PREFIX)
+
+
+def part():
+    """CERAR as a part of a larger project, whose settings stay as they are."""
+    options = ["-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON", f"-DCERAR_SOURCE={SOURCE}", *QUICKLY]
+    configure(SOURCE / "tests/package/parent", OWN / "fetch", "-DWAY=fetch", *options)
+    configure(SOURCE / "tests/package/parent", OWN / "part", *options)
+    run("cmake", "--build", OWN / "part")
+    sum_between_processes(OWN / "part" / "sum")
+    if HAS_MPI:
+        run(OWN / "part" / "sum_mpi")
+
+
+def static():
+    """A static library, by find_package and pkg-config."""
+    prefix = OWN / "prefix"
+    off = [f"-DCERAR_BUILD_{what}=OFF" for what in ("TUNER", "TESTS", "BENCH", "BENCHMARKS", "EXAMPLES", "GPU_PROGRAMS")]
+    configure(SOURCE, OWN / "build", "-DBUILD_SHARED_LIBS=OFF", f"-DCMAKE_INSTALL_PREFIX={prefix}", *off, *QUICKLY)
+    run("cmake", "--build", OWN / "build", "--target", "install")
+    expect(not list(prefix.rglob("libcerar.so*")), "a shared library was installed")
+    mpi = ["mpi"] if HAS_MPI else []
+    strict(prefix, ["C"], mpi)
+    strict(prefix, ["CXX"], mpi)
+    with_pkg_config(prefix, "--static")
+
+
+globals()[CASE]()

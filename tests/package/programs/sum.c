@@ -1,0 +1,23 @@
+/* Between processes: sum STORE RANK RANKS. Also C++. */
+#include <cerar.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define COUNT 10007
+
+int main(int count, char** words) {
+  static float vector[COUNT];
+  const int rank = count == 4 ? atoi(words[2]) : 0, ranks = count == 4 ? atoi(words[3]) : 0;
+  cerarComm_t comm = NULL;
+  int i, wrong = 0;
+  for (i = 0; i < COUNT; ++i) vector[i] = (float)(rank + i % 5);
+  if (cerarCommInitGloo(&comm, rank, ranks, NULL, words[1], NULL, 60000) != cerarSuccess ||
+      cerarAllReduce(vector, vector, COUNT, cerarFloat32, cerarSum, comm, NULL) != cerarSuccess ||
+      cerarCommDestroy(comm) != cerarSuccess) {
+    fprintf(stderr, "rank %d: %s\n", rank, cerarGetLastError());
+    return 1;
+  }
+  for (i = 0; i < COUNT; ++i) wrong += vector[i] != (float)(ranks * (ranks - 1) / 2 + ranks * (i % 5));
+  printf("rank %d: %d of %d wrong\n", rank, wrong, COUNT);
+  return wrong != 0;
+}
