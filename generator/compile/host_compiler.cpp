@@ -15,7 +15,6 @@
 #include <mutex>
 #include <vector>
 
-#include "generator/compile/contain.h"
 #include "generator/compile/link_shared.h"
 #include "generator/first_error.h"
 #include "runtime/base/error.h"
@@ -56,7 +55,7 @@ std::vector<std::string> frontend_arguments(const llvm::Triple& triple, const st
           "-Qn", "-fdebug-compilation-dir=.", "-main-file-name", "kernels.cc", kMainFile};
 }
 
-std::string compile_contained(const std::string& source, const std::string& target, bool assembly) {
+std::string run_clang(const std::string& source, const std::string& target, bool assembly) {
   static std::once_flag initialised;
   std::call_once(initialised, [] {
     llvm::InitializeNativeTarget();
@@ -91,12 +90,6 @@ std::string compile_contained(const std::string& source, const std::string& targ
     throw Error(ErrorCode::invalid_plan,
                 fmt::format("kernels do not compile for {}; Clang says: {}.", target, errors.message));
   return std::string(output.begin(), output.end());
-}
-
-std::string run_clang(const std::string& source, const std::string& target, bool assembly) {
-  std::string output;
-  contain("Clang", [&] { output = compile_contained(source, target, assembly); });
-  return output;
 }
 
 }  // namespace

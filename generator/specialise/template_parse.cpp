@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "generator/catalog/template_catalog.h"
-#include "generator/compile/contain.h"
 #include "generator/first_error.h"
 #include "runtime/base/error.h"
 
@@ -65,7 +64,9 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system(const std::string& m
   return files;
 }
 
-void parse_contained(std::string_view family, const std::string& source, Bodies bodies, const Visit& visit) {
+}  // namespace
+
+void parse_template(std::string_view family, const std::string& source, Bodies bodies, const Visit& visit) {
   const std::string main_file = fmt::format("/templates/{}.cu", family);
   // The frontend's own arguments: the driver would search the machine for a CUDA toolkit and a GCC.
   const std::vector<const char*> arguments = {"-triple",
@@ -99,12 +100,6 @@ void parse_contained(std::string_view family, const std::string& source, Bodies 
   if (!errors.message.empty() || !parsed)
     throw Error(ErrorCode::invalid_plan, fmt::format("template {} refuses these parameters (line {}): {}.",
                                                      family, errors.line, errors.message));
-}
-
-}  // namespace
-
-void parse_template(std::string_view family, const std::string& source, Bodies bodies, const Visit& visit) {
-  contain("Clang", [&] { parse_contained(family, source, bodies, visit); });
 }
 
 }  // namespace cerar::generator

@@ -51,10 +51,12 @@ CERAR_API cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarP
 
 /* The communicator of one rank of a job whose `ranks` ranks are processes, on one machine or many, connected
  * with TCP by Gloo. All ranks name the same store, where they find each other: "file:DIRECTORY", which all
- * see, or "tcp:HOST:PORT", served by rank 0 while the communicator is made, to be used in a trusted network.
- * interface_name: the network interface (or an address of this host) that the others can reach; NULL takes
- * the one that reaches HOST; with a directory, loopback if all ranks are on one machine, else the address of
- * this host's name. Plan and timeout as for cerarCommInitLocal. Communicators that are made at the same time
+ * see, or "tcp:HOST:PORT" ("tcp:[::1]:PORT", "tcp://HOST:PORT"), served by rank 0 while the communicator is
+ * made, to be used in a trusted network. interface_name: the network interface (or an address of this host)
+ * that the others can reach; NULL takes the one that reaches HOST; with a directory, loopback if all ranks
+ * are on one machine, else an address whose interface is up and no loopback: the one that the host's name
+ * leads to, that of the default route, or the first. Plan and timeout as for cerarCommInitLocal; the timeout
+ * limits the whole call, and all ranks that can be told end together. Communicators made at the same time
  * need stores of their own. Returns cerarTimeout naming the ranks that did not come, cerarMismatch when ranks
  * have different plans, and cerarUnsupported from a library built without Gloo. After an error of an
  * all-reduce, destroy the communicator and make a new one, with the ranks that are left. */

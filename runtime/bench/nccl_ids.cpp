@@ -7,10 +7,14 @@
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 #include "runtime/measure/call_vectors.h"
-#include "runtime/transport/store/poll.h"
-#include "runtime/transport/store/rendezvous.h"
+#include "runtime/transport/store/store.h"
 
 namespace cerar::runtime {
+namespace {
+
+constexpr auto kKey = "nccl-ids";
+
+}  // namespace
 
 NcclIds make_nccl_ids() {
   NcclIds ids{};
@@ -18,35 +22,24 @@ NcclIds make_nccl_ids() {
   return ids;
 }
 
-SharedNcclIds::SharedNcclIds(const std::string& store, int rank, int ranks)
-    : store_(open_store(store, rank)), rank_(rank) {
-  const auto timeout = read_environment().timeouts.meeting;
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+SharedNcclIds::SharedNcclIds(const std::string& store, int rank, int ranks) {
+  const Deadline deadline(read_environment().timeouts.meeting);
+  store_ = open_store(store, rank, ranks, deadline);
   if (rank == 0) ids_ = make_nccl_ids();
-  const Meeting meeting = meet(*store_, rank, ranks, timeout);
-  key_ = fmt::format("nccl-{}", meeting.id);
+  store_->meet(deadline);
   if (rank == 0) {
-    store_->set(key_, {reinterpret_cast<const char*>(&ids_), sizeof ids_});
+    store_->set(kKey, {reinterpret_cast<const char*>(&ids_), sizeof ids_});
     return;
   }
-  const bool there = poll_until(deadline, [&] {
-    const auto bytes = store_->get(key_);
-    if (!bytes || bytes->size() != sizeof ids_) return false;
-    std::memcpy(&ids_, bytes->data(), sizeof ids_);
-    return true;
-  });
-  if (!there)
+  const auto bytes = store_->await(kKey, deadline);
+  if (!bytes || bytes->size() != sizeof ids_)
     throw Error(ErrorCode::timeout,
-                fmt::format("rank 0 put no NCCL id into the store {} within {} ms; look at its output.",
-                            store_->name(), timeout.count()));
+                with_timeout_advice(
+                    fmt::format("rank 0 put no NCCL id into the store {} within {} ms; look at its output.",
+                                store_->name(), deadline.limit().count())));
+  std::memcpy(&ids_, bytes->data(), sizeof ids_);
 }
 
-SharedNcclIds::~SharedNcclIds() {
-  try {
-    if (rank_ == 0) store_->remove(key_);
-    clean_up(*store_, rank_);
-  } catch (const std::exception&) {  // what is left is overwritten by the next job
-  }
-}
+SharedNcclIds::~SharedNcclIds() { store_->leave(); }
 
 }  // namespace cerar::runtime

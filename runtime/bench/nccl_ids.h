@@ -30,8 +30,6 @@ class SharedNcclIds {
 
  private:
   std::unique_ptr<Store> store_;
-  int rank_;
-  std::string key_;
   NcclIds ids_{};
 };
 

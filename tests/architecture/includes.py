@@ -14,7 +14,7 @@ ALLOWED = {
 # Within the tuner: the mathematics knows no kernels.
 DESIGN = {"tuner/code", "tuner/optimise"}
 # Libraries that one place of the runtime knows.
-ONLY = {"gloo/": "runtime/transport/gloo/", "httplib": "runtime/transport/store/tcp_store.cpp"}
+ONLY = {"gloo/": "runtime/transport/gloo/"}
 FOREIGN = {"runtime": ("clang/", "llvm/", "lld/", "nlopt", "Eigen/", "nvrtc", "cuda")}
 
 root = pathlib.Path(sys.argv[1])

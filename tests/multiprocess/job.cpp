@@ -11,8 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <stdexcept>
 #include <system_error>
 
+#include "runtime/transport/store/socket.h"
 #include "tests/multiprocess/job_plans.h"
 
 namespace cerar::test {
@@ -91,31 +93,34 @@ void Job::await_mark(int rank) {
     ADD_FAILURE() << "rank " << rank << " did not come to its mark";
 }
 
+Ending Job::await(int number) {
+  Rank& rank = ranks_[static_cast<std::size_t>(number)];
+  Ending ending;
+  for (;;) {
+    char block[4096];
+    if (!readable(rank.answers, deadline_)) {
+      ending.late = true;
+      break;
+    }
+    const ssize_t got = ::read(rank.answers, block, sizeof(block));
+    if (got <= 0) break;
+    ending.answer.append(block, static_cast<std::size_t>(got));
+  }
+  if (ending.late) ::kill(rank.process, SIGKILL);
+  int status = 0;
+  while (::waitpid(rank.process, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) ending.signal = WTERMSIG(status);
+  ::close(rank.answers);
+  ::close(rank.marks);
+  rank.process = -1;
+  return ending;
+}
+
 std::vector<Ending> Job::finish() {
   std::vector<Ending> endings;
-  for (auto& rank : ranks_) {
-    if (rank.process < 0) continue;
-    Ending ending;
-    for (;;) {
-      char block[4096];
-      if (!readable(rank.answers, deadline_)) {
-        ending.late = true;
-        break;
-      }
-      const ssize_t got = ::read(rank.answers, block, sizeof(block));
-      if (got <= 0) break;
-      ending.answer.append(block, static_cast<std::size_t>(got));
-    }
-    if (ending.late) ::kill(rank.process, SIGKILL);
-    int status = 0;
-    while (::waitpid(rank.process, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (WIFSIGNALED(status)) ending.signal = WTERMSIG(status);
-    ::close(rank.answers);
-    ::close(rank.marks);
-    rank.process = -1;
-    endings.push_back(std::move(ending));
-  }
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    if (ranks_[rank].process >= 0) endings.push_back(await(static_cast<int>(rank)));
   return endings;
 }
 
@@ -135,6 +140,21 @@ std::string fresh_store() {
   static int number = 0;
   return fmt::format("file:{}/store-{}", job_scratch().string(), number++);
 }
+
+int free_port() {
+  // Below the range from which the system takes ports of its own accord.
+  static int next = 15000 + static_cast<int>(::getpid()) % 10000;
+  for (int tries = 0; tries < 1000; ++tries) {
+    const int port = next++;
+    const auto [listener, error] = runtime::listen_at(*runtime::parse_address("127.0.0.1", port));
+    if (listener) return port;
+  }
+  throw std::runtime_error("no port of loopback is free");
+}
+
+std::string fresh_tcp_store() { return fmt::format("tcp:127.0.0.1:{}", free_port()); }
+
+bool has_ipv6_loopback() { return bool(runtime::listen_at(*runtime::parse_address("::1", 0)).first); }
 
 std::string answer_of(cerarResult_t result) {
   return result == cerarSuccess ? "ok"

@@ -31,6 +31,8 @@ class Job {
   void signal(int rank, int number) const;
   /// Waits until a rank has written `mark` (report_mark).
   void await_mark(int rank);
+  /// Waits for one rank, or kills it at the time limit.
+  Ending await(int rank);
   /// Waits for all ranks, or kills them at the time limit. [rank]
   std::vector<Ending> finish();
 
@@ -52,6 +54,13 @@ void expect_all(int ranks, const std::function<std::string(int rank)>& body,
 
 /// A fresh store for each call: "file:" and a directory of this test process.
 std::string fresh_store();
+
+/// A TCP port of loopback that nobody used a moment ago.
+int free_port();
+/// "tcp:127.0.0.1:" and such a port.
+std::string fresh_tcp_store();
+
+bool has_ipv6_loopback();
 
 /// "ok", or the error of a C call.
 std::string answer_of(cerarResult_t result);

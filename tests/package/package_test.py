@@ -84,12 +84,12 @@ def symbols():
         library = libdir() / name
         shown |= {line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()}
         # With a version, or MPI's, or in a namespace that is CERAR's alone, or the hooks of the compiler's start-up code.
-        allowed = r"@|^_?P?MPI_|^ompi_|4cglo|4CYML|7httplib|^cerar[A-Z]|^(_ITM_|__gmon_start__|__cxa_finalize)"
+        allowed = r"@|^_?P?MPI_|^ompi_|4cglo|4CYML|^cerar[A-Z]|^(_ITM_|__gmon_start__|__cxa_finalize)"
         foreign = [line.split()[-1] for line in run("nm", "-D", "--undefined-only", library).splitlines()
                    if not re.search(allowed, line.split()[-1])]
         expect(not foreign, f"{name} takes from whichever library has them: {foreign}")
         needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", library))
-        known = r"lib(cerar|cerar_gloo|cerar_yaml|crypto|cpp-httplib|stdc\+\+|m|gcc_s|c|mpi|mpich)\.so|ld-linux"
+        known = r"lib(cerar|cerar_gloo|cerar_yaml|crypto|stdc\+\+|m|gcc_s|c|mpi|mpich)\.so|ld-linux"
         unknown = [one for one in needed if not re.match(known, one)]
         expect(not unknown, f"{name} needs {unknown}")
     functions = {name for name in declared if HAS_MPI or not name.endswith("Mpi")}

@@ -4,10 +4,9 @@
 namespace cerar::runtime {
 
 std::unique_ptr<Transport> make_gloo_transport(const GlooOptions&) {
-  throw Error(
-      ErrorCode::unsupported,
-      "this build has no transport between processes; install libgloo-dev, libcpp-httplib-dev and pkgconf, "
-      "configure with CERAR_WITH_GLOO=ON, and build again.");
+  throw Error(ErrorCode::unsupported,
+              "this build has no transport between processes; install libgloo-dev, configure "
+              " with CERAR_WITH_GLOO=ON, and build again.");
 }
 
 }  // namespace cerar::runtime

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "runtime/base/deadline.h"
 #include "runtime/base/error.h"
 #include "runtime/base/signals.h"
+#include "runtime/transport/gloo/gloo_words.h"
 #include "runtime/transport/gloo/mesh.h"
 #include "runtime/transport/gloo/news.h"
 #include "runtime/transport/gloo/patience.h"
@@ -37,10 +39,11 @@ struct Caller {
 class GlooTransport final : public Transport {
  public:
   GlooTransport(std::shared_ptr<gloo::Context> context, std::unique_ptr<Ring> ring,
-                std::chrono::milliseconds timeout)
+                std::chrono::milliseconds timeout, const Deadline& meeting)
       : context_(std::move(context)),
         ring_(std::move(ring)),
         timeout_(timeout),
+        meeting_(meeting),
         patience_(std::make_unique<Patience>(timeout)) {
     callers_.resize(static_cast<std::size_t>(size()));
     for (const int other : others()) {
@@ -61,7 +64,9 @@ class GlooTransport final : public Transport {
 
   std::vector<CallDescription> exchange(const CallDescription& mine) override {
     require_working();
-    const auto deadline = Clock::now() + timeout_;
+    // Plans are compared while ranks meet.
+    const bool meets = mine.type[0] == 0;
+    const auto deadline = meets ? meeting_.end() : Clock::now() + timeout_;
     mine_ = mine;
     for (const int other : others()) post(other, [&] { post_call(other); });
     std::vector<CallDescription> calls(callers_.size());
@@ -80,7 +85,8 @@ class GlooTransport final : public Transport {
       caller.posted = false;
       calls[static_cast<std::size_t>(other)] = caller.theirs;
     }
-    if (!missing.empty()) throw Error(ErrorCode::timeout, not_called(mine, missing, timeout_));
+    if (!missing.empty())
+      throw Error(ErrorCode::timeout, not_called(mine, missing, meets ? meeting_.limit() : timeout_));
     for (const int other : others())
       finish(*callers_[static_cast<std::size_t>(other)].sends, Side::send, other);
     post_ahead();
@@ -179,14 +185,8 @@ class GlooTransport final : public Transport {
       throw Error(
           ErrorCode::peer_failed,
           fmt::format("rank {} lost its connection to rank {}, which ended or cannot be reached ({}).",
-                      rank(), peer, plain(error.what())));
+                      rank(), peer, gloo_words(error.what())));
     }
-  }
-
-  // Gloo's texts begin with the place in its source.
-  static std::string plain(const std::string& text) {
-    const auto end = text.find("] ");
-    return text.starts_with('[') && end != std::string::npos ? text.substr(end + 2) : text;
   }
 
   void finish(Buffer& buffer, Side side, int peer) {
@@ -240,8 +240,15 @@ class GlooTransport final : public Transport {
       return std::find(silent_.begin(), silent_.end(), other) != silent_.end();
     };
     std::erase_if(told, is_silent);
-    news_->tell(told, kind, text, Clock::now() + limit);
+    const auto unheard = news_->tell(told, kind, text, Clock::now() + limit);
     news_->tell(silent_, kind, text, Clock::now());
+    // Who has heard that this rank leaves has all that came before. Connections that are reset keep no port,
+    // as closed ones do for a minute: a job of many ranks would soon have none left.
+    news_.reset();
+    if (kind == News::Kind::leaves)
+      for (const int other : others())
+        if (!is_silent(other) && std::find(unheard.begin(), unheard.end(), other) == unheard.end())
+          context_->getPair(other)->close();
     disconnect();
   }
 
@@ -258,6 +265,7 @@ class GlooTransport final : public Transport {
   std::unique_ptr<Ring> ring_;
   const int rank_ = context_->rank, size_ = context_->size;
   const std::chrono::milliseconds timeout_;
+  const Deadline meeting_;
   std::string failure_;
   std::vector<int> others_, silent_;
   CallDescription mine_;
@@ -280,15 +288,16 @@ void check(const GlooOptions& options) {
 std::unique_ptr<Transport> make_gloo_transport(const GlooOptions& options) {
   check(options);
   if (options.ranks == 1) return std::move(make_local_transports(1, options.timeout).front());
-  const auto store = open_store(options.store, options.rank);
-  const Meeting meeting = meet(*store, options.rank, options.ranks, options.meeting_timeout);
-  Connection connection = connect_mesh(options, *store, meeting);
-  auto transport =
-      std::make_unique<GlooTransport>(connection.context, std::move(connection.ring), options.timeout);
+  const Deadline deadline(options.meeting_timeout);
+  require_descriptors(options);
+  const auto store = open_store(options.store, options.rank, options.ranks, deadline);
+  const Meeting meeting = store->meet(deadline);
+  Connection connection = connect_mesh(options, *store, meeting, deadline);
+  auto transport = std::make_unique<GlooTransport>(connection.context, std::move(connection.ring),
+                                                   options.timeout, deadline);
   // Once every rank has come this far, none needs the store.
   transport->exchange({});
-  connection.clean_up();
-  clean_up(*store, options.rank);
+  store->leave();
   return transport;
 }
 

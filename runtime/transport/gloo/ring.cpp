@@ -1,10 +1,21 @@
 #include "runtime/transport/gloo/ring.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <gloo/transport/tcp/address.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
 #include <utility>
-#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/transport/store/socket.h"
 
 namespace cerar::runtime {
 namespace {
@@ -13,34 +24,77 @@ namespace {
 // changes of threads: so the first message is as long as Linux permits by default.
 constexpr std::size_t kGreeting = 262144;
 
-std::string key(int from, const char* end) { return fmt::format("ring.{}.{}", from, end); }
+// Gloo keeps its sockets to itself. No other one of this process is connected from the same address and port.
+int descriptor_of(const gloo::transport::Pair& pair) {
+  Endpoint own;
+  own.storage = gloo::transport::tcp::Address(pair.address().bytes()).getSockaddr();
+  own.length = sizeof(own.storage);
+  std::error_code unknown;
+  for (auto entry = std::filesystem::directory_iterator("/proc/self/fd", unknown);
+       !unknown && entry != std::filesystem::directory_iterator(); entry.increment(unknown)) {
+    const int descriptor = std::atoi(entry->path().filename().c_str());
+    Endpoint local;
+    local.length = sizeof(local.storage);
+    if (::getsockname(descriptor, local.get(), &local.length) == 0 && local.family() == own.family() &&
+        remote_endpoint(descriptor) && local.text() == own.text())
+      return descriptor;
+  }
+  return -1;
+}
 
 }  // namespace
 
-Ring::Ring(gloo::transport::Device& device, gloo::rendezvous::Store& keys, int rank, int ranks,
-           std::chrono::milliseconds timeout)
+Ring::Ring(gloo::transport::Device& device, int rank, int ranks, std::chrono::milliseconds timeout)
     : sender_(device.createContext(rank, ranks)), receiver_(device.createContext(rank, ranks)) {
-  const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
   for (auto* context : {sender_.get(), receiver_.get()}) context->setTimeout(timeout);
-  next_ = sender_->createPair(next).get();
-  previous_ = receiver_->createPair(previous).get();
-  keys.set(key(rank, "sender"), next_->address().bytes());
-  keys.set(key(previous, "receiver"), previous_->address().bytes());
-  const auto connect = [&](gloo::transport::Pair& pair, const std::string& peer) {
-    pair.connect(keys.get(peer));  // waits for it
-  };
-  const auto connect_next = [&] { connect(*next_, key(rank, "receiver")); };
-  const auto connect_previous = [&] { connect(*previous_, key(previous, "sender")); };
-  // One end waits for the other: in the order of the sending ranks no wait closes a circle.
-  if (rank < previous) {
-    connect_next();
-    connect_previous();
-  } else {
-    connect_previous();
-    connect_next();
-  }
+  next_ = sender_->createPair((rank + 1) % ranks).get();
+  previous_ = receiver_->createPair((rank + ranks - 1) % ranks).get();
+}
+
+void Ring::connect_next(const std::vector<char>& address) { connect(*next_, address, next_socket_); }
+
+void Ring::connect_previous(const std::vector<char>& address) {
+  connect(*previous_, address, previous_socket_);
   previous_->setSync(true, false);
-  greet();
+}
+
+void Ring::connect(gloo::transport::Pair& pair, const std::vector<char>& address, Socket& socket) {
+  pair.connect(address);
+  Socket connected(pair);
+  const std::lock_guard lock(mutex_);
+  if (called_off_) throw std::runtime_error("it was called off");
+  socket = std::move(connected);
+}
+
+Ring::Socket::Socket(const gloo::transport::Pair& pair) {
+  const int theirs = descriptor_of(pair);
+  if (theirs < 0) return;
+  ::fcntl(theirs, F_SETFD, FD_CLOEXEC);  // a program that the application starts must not hold it
+  number_ = ::fcntl(theirs, F_DUPFD_CLOEXEC, 0);
+  if (number_ < 0)
+    throw Error(ErrorCode::system, fmt::format("the system refused a descriptor for a connection ({}); raise "
+                                               "the limit on open files (ulimit -n).",
+                                               std::strerror(errno)));
+}
+
+Ring::Socket::~Socket() {
+  if (number_ >= 0) ::close(number_);
+}
+
+void Ring::Socket::shut_down() const noexcept { ::shutdown(number_, SHUT_RDWR); }
+
+void Ring::call_off() noexcept {
+  const std::lock_guard lock(mutex_);
+  called_off_ = true;
+  // Gloo's own way to close a connection waits for whoever reads from it.
+  const auto end = [](gloo::transport::Pair& pair, const Socket& socket) {
+    if (socket)
+      socket.shut_down();
+    else
+      pair.close();
+  };
+  end(*next_, next_socket_);
+  end(*previous_, previous_socket_);
 }
 
 void Ring::greet() {

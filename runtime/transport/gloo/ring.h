@@ -1,6 +1,5 @@
 #pragma once
 
-#include <gloo/rendezvous/store.h>
 #include <gloo/transport/buffer.h>
 #include <gloo/transport/context.h>
 #include <gloo/transport/device.h>
@@ -9,7 +8,10 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace cerar::runtime {
 
@@ -24,11 +26,22 @@ namespace cerar::runtime {
 /// be destroyed.
 class Ring {
  public:
-  /// Connects. Every rank calls it, with the same keys to itself in `keys`.
-  Ring(gloo::transport::Device& device, gloo::rendezvous::Store& keys, int rank, int ranks,
-       std::chrono::milliseconds timeout);
+  /// Listens; every rank then connects both sides and greets.
+  Ring(gloo::transport::Device& device, int rank, int ranks, std::chrono::milliseconds timeout);
   /// What was sent still reaches the neighbour.
   ~Ring();
+
+  /// Gloo's addresses of this rank's ends.
+  std::vector<char> sender_address() const { return next_->address().bytes(); }
+  std::vector<char> receiver_address() const { return previous_->address().bytes(); }
+  /// To the receiver of the next rank, and to the sender of the previous one. Gloo's wait has no end that one
+  /// would notice but call_off.
+  void connect_next(const std::vector<char>& address);
+  void connect_previous(const std::vector<char>& address);
+  /// A first message to the next rank, and that of the previous one.
+  void greet();
+  /// From any thread: ends both connections, and with them every wait; the object can then only be destroyed.
+  void call_off() noexcept;
 
   void post_receive(int lane, std::span<std::byte> buffer);
   void wait_received(int lane);
@@ -38,12 +51,33 @@ class Ring {
  private:
   using Buffer = gloo::transport::Buffer;
 
-  void greet();
+  // A connection of Gloo's under a descriptor of our own, since Gloo may close its own at any time.
+  class Socket {
+   public:
+    Socket() = default;
+    explicit Socket(const gloo::transport::Pair& pair);
+    Socket(Socket&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Socket& operator=(Socket&& other) noexcept {
+      std::swap(number_, other.number_);
+      return *this;
+    }
+    ~Socket();
+    explicit operator bool() const { return number_ >= 0; }
+    void shut_down() const noexcept;
+
+   private:
+    int number_ = -1;
+  };
+
+  void connect(gloo::transport::Pair& pair, const std::vector<char>& address, Socket& socket);
 
   std::shared_ptr<gloo::transport::Context> sender_, receiver_;  // one each: both neighbours may be one rank
   gloo::transport::Pair* next_ = nullptr;
   gloo::transport::Pair* previous_ = nullptr;
   std::map<int, std::unique_ptr<Buffer>> sending_, receiving_;  // [lane]
+  std::mutex mutex_;                                            // guards what follows
+  Socket next_socket_, previous_socket_;                        // once they are connected
+  bool called_off_ = false;
 };
 
 }  // namespace cerar::runtime

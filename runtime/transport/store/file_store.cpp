@@ -1,78 +1,88 @@
 #include "runtime/transport/store/file_store.h"
 
-#include <fmt/format.h>
-
-#include <fstream>
-#include <random>
-#include <sstream>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/transport/store/directory.h"
+#include "runtime/transport/store/roster.h"
 
 namespace cerar::runtime {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr auto kFailed = "failed";
 
 class FileStore final : public Store {
  public:
-  explicit FileStore(fs::path directory) : directory_(std::move(directory)) {
-    std::error_code failure;
-    fs::create_directories(directory_, failure);
-    if (failure) refuse(directory_, failure.message());
+  FileStore(const std::filesystem::path& directory, int rank, int ranks)
+      : directory_(directory), rank_(rank), ranks_(ranks) {}
+
+  std::string name() const override { return directory_.name(); }
+
+  Meeting meet(const Deadline& deadline) override {
+    const Meeting meeting = meet_by_roster(directory_, rank_, ranks_, deadline);
+    id_ = meeting.id;
+    return meeting;
   }
 
-  std::string name() const override { return "file:" + directory_.string(); }
+  void set(const std::string& key, std::string_view bytes) override {
+    directory_.set(full(key), bytes);
+    written_.push_back(key);
+  }
 
-  bool set(const std::string& key, std::string_view bytes) override {
-    // The name of the unfinished file is nobody else's, on no machine.
-    std::random_device random;
-    const fs::path unfinished =
-        directory_ / fmt::format("cerar-{}.{:08x}{:08x}.unfinished", key, random(), random());
-    std::ofstream file(unfinished, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    std::error_code failure, ignored;
-    if (!file) {
-      fs::remove(unfinished, ignored);
-      refuse(unfinished, "it cannot be written");
+  std::optional<std::string> await(const std::string& key, const Deadline& deadline) override {
+    using namespace std::chrono_literals;
+    for (auto pause = 1ms;; pause = std::min(2 * pause, 20ms)) {
+      auto value = key.empty() ? std::nullopt : directory_.get(full(key));
+      if (value) return value;
+      if (const auto failure = directory_.get(full(kFailed))) throw Error(ErrorCode::peer_failed, *failure);
+      std::unique_lock lock(mutex_);
+      const bool woken = woken_.wait_until(lock, std::min(deadline.end(), Deadline::Clock::now() + pause),
+                                           [&] { return wake_; });
+      wake_ = false;
+      if (woken || deadline.passed()) return std::nullopt;
     }
-    fs::rename(unfinished, path(key), failure);
-    if (failure) {
-      fs::remove(unfinished, ignored);
-      refuse(path(key), failure.message());
+  }
+
+  void wake() override {
+    {
+      const std::lock_guard lock(mutex_);
+      wake_ = true;
     }
-    return true;
+    woken_.notify_one();
   }
 
-  std::optional<std::string> get(const std::string& key) override {
-    std::ifstream file(path(key), std::ios::binary);
-    if (!file) return std::nullopt;
-    std::ostringstream bytes;
-    bytes << file.rdbuf();
-    return std::move(bytes).str();
+  // This and rank 0's roster stay, for those who have not read them yet; the next meeting removes them.
+  void fail(const std::string& sentence) noexcept override {
+    try {
+      if (!id_.empty() && !directory_.get(full(kFailed))) directory_.set(full(kFailed), sentence);
+      if (rank_ != 0) leave_roster(directory_, rank_);
+    } catch (const std::exception&) {  // then the others' own deadlines say it
+    }
   }
 
-  void remove(const std::string& key) override {
-    std::error_code ignored;
-    fs::remove(path(key), ignored);
+  void leave() noexcept override {
+    for (const auto& key : written_) directory_.remove(full(key));
+    leave_roster(directory_, rank_);
   }
 
  private:
-  fs::path path(const std::string& key) const { return directory_ / ("cerar-" + key); }
+  std::string full(const std::string& key) const { return id_ + "." + key; }
 
-  [[noreturn]] void refuse(const fs::path& path, const std::string& why) const {
-    throw Error(ErrorCode::system,
-                fmt::format("the store {} cannot hold {}: {}; give a directory that every rank can write.",
-                            name(), path.string(), why));
-  }
-
-  fs::path directory_;
+  Directory directory_;
+  const int rank_, ranks_;
+  std::string id_;
+  std::vector<std::string> written_;
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  bool wake_ = false;  // guarded by mutex_
 };
 
 }  // namespace
 
-std::unique_ptr<Store> make_file_store(const fs::path& directory) {
-  return std::make_unique<FileStore>(directory);
+std::unique_ptr<Store> make_file_store(const std::filesystem::path& directory, int rank, int ranks) {
+  return std::make_unique<FileStore>(directory, rank, ranks);
 }
 
 }  // namespace cerar::runtime

@@ -1,15 +1,21 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "runtime/base/deadline.h"
+
 namespace cerar::runtime {
 
-/// A few small values that all ranks of a job see, to find each other; what a dead job left in it may still
-/// be there. Keys consist of letters, digits, '.', '-' and '_'. Threads may share a store.
+struct Meeting {
+  std::string id;            ///< fresh for each meeting
+  bool one_machine = false;  ///< all ranks run on one machine and share its loopback interface
+};
+
+/// Where the ranks of a job find each other: they meet, and then tell each other a few small values. Keys
+/// consist of letters, digits, '.', '-' and '_'. One thread uses a store; any may wake it.
 class Store {
  public:
   virtual ~Store() = default;
@@ -17,18 +23,41 @@ class Store {
   /// As the user wrote it, "file:/shared/job".
   virtual std::string name() const = 0;
 
-  /// Overwrites; readers see the old bytes or the new ones. False while the store cannot be reached yet.
-  virtual bool set(const std::string& key, std::string_view bytes) = 0;
-  /// Nothing where the key is missing or the store cannot be reached yet.
-  virtual std::optional<std::string> get(const std::string& key) = 0;
-  virtual void remove(const std::string& key) = 0;
+  /// Returns when all ranks have come, whatever a dead job left behind. Throws `timeout` naming the ranks
+  /// that did not come, `mismatch` where rank 0 began a meeting of another number of ranks, and `system`
+  /// saying what cannot be reached, read or written, and why.
+  virtual Meeting meet(const Deadline& deadline) = 0;
+
+  /// For this meeting, whole or not at all.
+  virtual void set(const std::string& key, std::string_view bytes) = 0;
+  /// The value of a key once a rank has set it; nothing at the deadline, or when `wake` was called. An empty
+  /// key has no value ever. Throws `peer_failed` with the sentence of a rank that gives up meanwhile.
+  virtual std::optional<std::string> await(const std::string& key, const Deadline& deadline) = 0;
+  /// From any thread: ends the await that is under way, or the next one.
+  virtual void wake() = 0;
+
+  /// Ends every other rank's `await` with this sentence.
+  virtual void fail(const std::string& sentence) noexcept = 0;
+  /// This rank needs the store no more, and all others have what it set.
+  virtual void leave() noexcept = 0;
 
   /// The address from which this rank reaches the store's host, where the store has one.
-  virtual std::optional<std::string> local_address() { return std::nullopt; }
+  virtual std::optional<std::string> local_address() const { return std::nullopt; }
 };
 
-/// "file:DIRECTORY" or "tcp:HOST:PORT", which rank 0 serves. Throws `invalid_argument` for any other text,
-/// and what the store throws.
-std::unique_ptr<Store> open_store(const std::string& text, int rank);
+/// "file:DIRECTORY", "tcp:HOST:PORT" or "tcp://HOST:PORT", which rank 0 serves; an IPv6 address is written in
+/// brackets. Throws `invalid_argument` for any other text, and `system` where the store cannot be made.
+std::unique_ptr<Store> open_store(const std::string& text, int rank, int ranks, const Deadline& deadline);
+
+/// "rank(s) 2, 5 did not come to the store file:/shared/job within 300000 ms{}; start them ..."; `detail`
+/// goes where {} stands.
+std::string did_not_come(const std::string& ranks, const std::string& store, const Deadline& deadline,
+                         const std::string& detail = {});
+
+/// Fresh 32 hexadecimal digits, which no other process has.
+std::string fresh_id();
+
+/// Processes with the same word here reach each other over loopback.
+std::string this_machine();
 
 }  // namespace cerar::runtime

@@ -4,12 +4,18 @@
 
 namespace cerar::runtime {
 
-/// Values in the memory of rank 0, which serves them over HTTP as long as this object lives: to whoever
-/// reaches the port, so it belongs in a network that you trust. `host` is a name or address of rank 0's
-/// machine that the others can reach. Throws `system` when the port is taken or the host is not this machine.
-std::unique_ptr<Store> serve_tcp_store(const std::string& host, int port);
+struct HostAndPort {
+  std::string name;  ///< the store as the user wrote it
+  std::string host;  ///< a name or address of rank 0's machine that the others can reach
+  int port = 0;
+};
 
-/// The same store from another rank. Never throws for a server that is not there (yet).
-std::unique_ptr<Store> join_tcp_store(const std::string& host, int port);
+/// Rank 0's end: a server in a thread of its own, as long as this object lives, for whoever reaches the port,
+/// so it belongs in a network that you trust. Throws `system` where the host is not this machine or the port
+/// is in use.
+std::unique_ptr<Store> serve_tcp_store(const HostAndPort& place, int ranks, const Deadline& deadline);
+
+/// Another rank's end. Connects when it meets, as soon as there is a server.
+std::unique_ptr<Store> join_tcp_store(const HostAndPort& place, int rank, int ranks);
 
 }  // namespace cerar::runtime

@@ -1,12 +1,9 @@
-#include "runtime/transport/store/rendezvous.h"
+#include "runtime/transport/store/roster.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <random>
 #include <sstream>
 #include <vector>
 
@@ -16,29 +13,14 @@
 namespace cerar::runtime {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr auto kRoster = "roster", kGathering = "gathering", kGo = "go", kFailed = "failed";
 const std::string kAbsent = "-";
 
 std::string hello_key(int rank) { return fmt::format("hello.{}", rank); }
 std::string acknowledgement_key(int rank) { return fmt::format("acknowledged.{}", rank); }
 
-std::string fresh_id() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
-// Processes with the same words here reach each other over loopback.
-std::string machine() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  std::error_code unknown;
-  const auto network = std::filesystem::read_symlink("/proc/self/ns/net", unknown);
-  return boot + network.string();
-}
-
 // One line, so that hellos fit into the lines of a roster.
-std::string make_hello(int ranks) { return fmt::format("{} {} {}", fresh_id(), ranks, machine()); }
+std::string make_hello(int ranks) { return fmt::format("{} {} {}", fresh_id(), ranks, this_machine()); }
 
 struct Hello {
   std::string nonce, machine;
@@ -74,34 +56,47 @@ std::optional<Roster> parse_roster(const std::optional<std::string>& text, int r
   return static_cast<int>(roster.hellos.size()) == ranks ? std::optional(roster) : std::nullopt;
 }
 
+int ranks_of_roster(const std::optional<std::string>& text) {
+  const auto lines = text ? std::count(text->begin(), text->end(), '\n') : 0;
+  return lines > 3 ? static_cast<int>(lines) - 3 : 0;
+}
+
 bool on_one_machine(const Roster& roster) {
   const std::string first = parse_hello(roster.hellos[0]).machine;
   return std::all_of(roster.hellos.begin(), roster.hellos.end(),
                      [&](const std::string& hello) { return parse_hello(hello).machine == first; });
 }
 
-std::string did_not_come(const Store& store, const std::vector<int>& missing,
-                         std::chrono::milliseconds timeout) {
-  return fmt::format(
-      "rank(s) {} did not come to the store {} within {} ms; start them with the same store and number of "
-      "ranks.",
-      fmt::join(missing, ", "), store.name(), timeout.count());
+std::string absent(const Directory& directory, const std::vector<int>& missing, const Deadline& deadline,
+                   const std::string& detail) {
+  return did_not_come(fmt::format("{}", fmt::join(missing, ", ")), directory.name(), deadline, detail);
 }
 
-std::vector<int> not_acknowledged(Store& store, const Roster& roster, int from) {
+// Ranks of another number of ranks, or of a dead job that had another.
+std::string other_numbers(const Directory& directory, const std::vector<int>& missing, int ranks) {
+  std::string words;
+  for (const int rank : missing) {
+    const int theirs = rank == 0 ? ranks : parse_hello(directory.get(hello_key(rank)).value_or("")).ranks;
+    if (theirs != 0 && theirs != ranks)
+      words += fmt::format("; a rank {} of {} ranks was there", rank, theirs);
+  }
+  return words;
+}
+
+std::vector<int> not_acknowledged(Directory& directory, const Roster& roster, int from) {
   std::vector<int> missing;
   for (int rank = from; rank < static_cast<int>(roster.hellos.size()); ++rank)
     if (roster.hellos[static_cast<std::size_t>(rank)] == kAbsent ||
-        store.get(acknowledgement_key(rank)) != roster.id)
+        directory.get(acknowledgement_key(rank)) != roster.id)
       missing.push_back(rank);
   return missing;
 }
 
 // Takes the hellos that are there into the roster; a change makes it a new one.
-void renew(Store& store, Roster& roster, int ranks) {
+void renew(Directory& directory, Roster& roster, int ranks) {
   bool changed = roster.id.empty();
   for (int rank = 1; rank < ranks; ++rank) {
-    std::string hello = store.get(hello_key(rank)).value_or(kAbsent);
+    std::string hello = directory.get(hello_key(rank)).value_or(kAbsent);
     if (parse_hello(hello).ranks != ranks) hello = kAbsent;
     auto& known = roster.hellos[static_cast<std::size_t>(rank)];
     changed = changed || hello != known;
@@ -109,18 +104,19 @@ void renew(Store& store, Roster& roster, int ranks) {
   }
   if (!changed) return;
   roster.id = fresh_id();
-  store.set(kRoster, write(roster));
+  directory.set(kRoster, write(roster));
 }
 
-Meeting gather(Store& store, int ranks, std::chrono::milliseconds timeout) {
+Meeting gather(Directory& directory, int ranks, const Deadline& deadline) {
   Roster roster{{}, kGathering, {}, std::vector<std::string>(static_cast<std::size_t>(ranks), kAbsent)};
   roster.hellos[0] = make_hello(ranks);
+  directory.remove_meetings();
   std::vector<bool> came(static_cast<std::size_t>(ranks), true);
   std::fill(came.begin() + 1, came.end(), false);
   std::vector<int> missing;
-  const bool complete = poll_until(Clock::now() + timeout, [&] {
-    renew(store, roster, ranks);
-    missing = not_acknowledged(store, roster, 1);
+  const bool complete = poll_until(deadline.end(), [&] {
+    renew(directory, roster, ranks);
+    missing = not_acknowledged(directory, roster, 1);
     for (int rank = 1; rank < ranks; ++rank)
       if (std::find(missing.begin(), missing.end(), rank) == missing.end())
         came[static_cast<std::size_t>(rank)] = true;
@@ -128,70 +124,84 @@ Meeting gather(Store& store, int ranks, std::chrono::milliseconds timeout) {
   });
   roster.state = complete ? kGo : kFailed;
   if (complete) {
-    store.set(kRoster, write(roster));
+    directory.set(kRoster, write(roster));
     return {roster.id, on_one_machine(roster)};
   }
   // Some may have waited as long as they would, and left; those that never came are to blame.
   std::vector<int> never = missing;
   std::erase_if(never, [&](int rank) { return came[static_cast<std::size_t>(rank)]; });
-  roster.sentence = did_not_come(store, never.empty() ? missing : never, timeout);
+  if (never.empty()) never = missing;
+  roster.sentence = absent(directory, never, deadline, other_numbers(directory, never, ranks));
   roster.id = fresh_id();
   for (const int rank : missing) roster.hellos[static_cast<std::size_t>(rank)] = kAbsent;
-  store.set(kRoster, write(roster));
+  directory.set(kRoster, write(roster));
   // Those that came shall read it before a store that this rank serves is gone.
-  poll_until(Clock::now() + std::chrono::seconds(1),
-             [&] { return not_acknowledged(store, roster, 1).size() == missing.size(); });
-  clean_up(store, 0);
+  poll_until(Deadline::Clock::now() + std::chrono::milliseconds(250),
+             [&] { return not_acknowledged(directory, roster, 1).size() == missing.size(); });
+  leave_roster(directory, 0);
   throw Error(ErrorCode::timeout, roster.sentence);
 }
 
-std::vector<int> missing_without_roster(Store& store, int rank, int ranks) {
+std::vector<int> missing_without_roster(Directory& directory, int rank, int ranks) {
   std::vector<int> missing = {0};
   for (int other = 1; other < ranks; ++other)
-    if (other != rank && !store.get(hello_key(other))) missing.push_back(other);
+    if (other != rank && !directory.get(hello_key(other))) missing.push_back(other);
   return missing;
 }
 
-Meeting attend(Store& store, int rank, int ranks, std::chrono::milliseconds timeout) {
+Meeting attend(Directory& directory, int rank, int ranks, const Deadline& deadline) {
   const std::string mine = make_hello(ranks);
   std::optional<Roster> roster;
   std::string acknowledged;
-  poll_until(Clock::now() + timeout, [&] {
-    roster = parse_roster(store.get(kRoster), ranks);
+  bool said_hello = false;
+  poll_until(deadline.end(), [&] {
+    roster = parse_roster(directory.get(kRoster), ranks);
     if (roster && roster->hellos[static_cast<std::size_t>(rank)] != mine) roster.reset();
-    if (!roster) {  // a server that ended with an earlier job takes the hello along
-      if (store.get(hello_key(rank)) != mine) store.set(hello_key(rank), mine);
+    if (!roster) {
+      const auto there = directory.get(hello_key(rank));
+      if (there && *there != mine && said_hello)
+        throw Error(ErrorCode::mismatch,
+                    fmt::format("another process has come to the store {} as rank {}; give each process a "
+                                "rank of its own, and each job a store of its own.",
+                                directory.name(), rank));
+      if (there != mine) directory.set(hello_key(rank), mine);
+      said_hello = true;
       return false;
     }
-    if (roster->id != acknowledged && store.set(acknowledgement_key(rank), roster->id))
-      acknowledged = roster->id;
+    if (roster->id != acknowledged) directory.set(acknowledgement_key(rank), roster->id);
+    acknowledged = roster->id;
     return roster->state != kGathering;
   });
+  // Rank 0 of another number of ranks, or what is left of one.
+  std::string detail;
+  if (!roster)
+    if (const int theirs = ranks_of_roster(directory.get(kRoster)); theirs != 0 && theirs != ranks)
+      detail = fmt::format("; a rank 0 of {} ranks was there", theirs);
   if (roster && roster->state == kGo) return {roster->id, on_one_machine(*roster)};
   if (roster && roster->state == kFailed) {
-    clean_up(store, rank);
+    leave_roster(directory, rank);
     throw Error(ErrorCode::timeout, roster->sentence);
   }
   // What this rank wrote stays, so that others that still wait do not blame it; a later job is not disturbed.
-  throw Error(ErrorCode::timeout, did_not_come(store,
-                                               roster ? not_acknowledged(store, *roster, 1)
-                                                      : missing_without_roster(store, rank, ranks),
-                                               timeout));
+  throw Error(ErrorCode::timeout, absent(directory,
+                                         roster ? not_acknowledged(directory, *roster, 1)
+                                                : missing_without_roster(directory, rank, ranks),
+                                         deadline, detail));
 }
 
 }  // namespace
 
-Meeting meet(Store& store, int rank, int ranks, std::chrono::milliseconds timeout) {
-  return rank == 0 ? gather(store, ranks, timeout) : attend(store, rank, ranks, timeout);
+Meeting meet_by_roster(Directory& directory, int rank, int ranks, const Deadline& deadline) {
+  return rank == 0 ? gather(directory, ranks, deadline) : attend(directory, rank, ranks, deadline);
 }
 
-void clean_up(Store& store, int rank) {
+void leave_roster(Directory& directory, int rank) noexcept {
   if (rank == 0) {
-    store.remove(kRoster);
+    directory.remove(kRoster);
     return;
   }
-  store.remove(hello_key(rank));
-  store.remove(acknowledgement_key(rank));
+  directory.remove(hello_key(rank));
+  directory.remove(acknowledgement_key(rank));
 }
 
 }  // namespace cerar::runtime
