@@ -75,7 +75,8 @@ void check_names(const runtime::Plan& plan) {
 
 std::string file_of(const runtime::Variant& variant, const std::string& target) {
   if (target == "source") return fmt::format("kernels/{}.cu", variant.name);
-  return fmt::format("kernels/{}.{}", variant.name, target == kHost ? "host.so" : target + ".cubin");
+  return fmt::format("kernels/{}.{}", variant.name,
+                     target == kHost ? "host.so" : target + (is_ptx_target(target) ? ".ptx" : ".cubin"));
 }
 
 void record(runtime::Variant& variant, const std::string& target, const std::string& bytes) {
@@ -130,6 +131,7 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
   StagedDirectory::check(options.out, options.replace);
   runtime::Plan result = plan;
   result.host_target = !options.host ? "" : options.host_target.empty() ? host_target() : options.host_target;
+  result.nvrtc = options.architectures.empty() ? "" : nvrtc_version();
   std::mutex progress_mutex;
   const auto report = [&](const std::string& line) {
     const std::lock_guard lock(progress_mutex);
@@ -154,6 +156,8 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
     Job& job = jobs[i];
     if (job.target == kHost) {
       job.bytes = compile_host(sources[job.variant], result.host_target);
+    } else if (is_ptx_target(job.target)) {
+      job.bytes = compile_ptx(sources[job.variant], job.target);
     } else {
       Cubin cubin = compile_cubin(sources[job.variant], job.target);
       job.bytes = std::move(cubin.bytes);
@@ -169,7 +173,7 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
   for (const Job& job : jobs) {
     runtime::Variant& variant = result.variants[job.variant];
     record(variant, job.target, job.bytes);
-    if (job.target != kHost) record_resources(variant, job);
+    if (job.target != kHost && !is_ptx_target(job.target)) record_resources(variant, job);
     directory.write(variant.artefacts.back().file, job.bytes);
   }
   for (runtime::Variant& variant : result.variants)

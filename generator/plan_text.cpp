@@ -135,7 +135,9 @@ std::string plan_text(const runtime::Plan& plan) {
   out += plan.baseline_faster.empty() ? "baseline_faster: []\n" : "baseline_faster:\n";
   for (const auto& range : plan.baseline_faster)
     fmt::format_to(Out(out), "  - {}\n", byte_range(range.min_bytes, range.max_bytes));
-  fmt::format_to(Out(out), "host_target: {}\nvariants:\n", quoted(plan.host_target));
+  fmt::format_to(Out(out), "host_target: {}\n", quoted(plan.host_target));
+  if (!plan.nvrtc.empty()) fmt::format_to(Out(out), "nvrtc: {}\n", quoted(plan.nvrtc));
+  out += "variants:\n";
   for (const auto& variant : plan.variants) append_variant(out, variant);
   out += runtime::kDigestKey + sha256_hex(out) + "\n";
   return out;

@@ -15,7 +15,13 @@ namespace {
 
 bool nvrtc_available() { return false; }
 
+std::string nvrtc_version() { return ""; }
+
 std::vector<std::string> supported_architectures() { return {}; }
+
+bool is_ptx_target(const std::string& target) { return target.starts_with("compute_"); }
+
+bool can_compile_for(const std::string&) { return false; }
 
 Cubin compile_cubin(const std::string&, const std::string& architecture) { refuse(architecture); }
 

@@ -94,16 +94,30 @@ std::vector<CompiledKernel> read_resources(const std::string& log) {
 }
 
 void require_supported(const std::string& architecture) {
-  const std::vector<std::string> known = supported_architectures();
-  if (std::find(known.begin(), known.end(), architecture) == known.end())
+  if (!can_compile_for(architecture))
     throw Error(ErrorCode::unsupported,
                 fmt::format("architecture {} is not supported by this NVRTC; choose among {}.", architecture,
-                            fmt::join(known, ", ")));
+                            fmt::join(supported_architectures(), ", ")));
 }
 
 }  // namespace
 
 bool nvrtc_available() { return true; }
+
+std::string nvrtc_version() {
+  int major = 0, minor = 0;
+  require(nvrtcVersion(&major, &minor), "say its version");
+  return fmt::format("{}.{}", major, minor);
+}
+
+bool is_ptx_target(const std::string& target) { return target.starts_with("compute_"); }
+
+bool can_compile_for(const std::string& target) {
+  const auto known = supported_architectures();
+  const std::string architecture =
+      is_ptx_target(target) ? "sm_" + target.substr(std::string("compute_").size()) : target;
+  return std::find(known.begin(), known.end(), architecture) != known.end();
+}
 
 std::vector<std::string> supported_architectures() {
   int count = 0;

@@ -47,8 +47,9 @@ DeviceModule::DeviceModule(DeviceHandle device, const std::string& image, const 
     : DeviceResource(std::move(device), &Driver::cuModuleUnload), name_(name) {
   const OnDevice current(*device_);
   const CuResult result = driver().cuModuleLoadData(&handle_, image.data());
-  if (result == kCuInvalidImage || result == kCuNoBinaryForGpu || result == kCuInvalidSource) {
-    // What an older driver says of the cubins of a newer toolkit as well.
+  if (result == kCuInvalidImage || result == kCuNoBinaryForGpu || result == kCuInvalidSource ||
+      (result >= kCuInvalidPtx && result <= kCuJitCompilationDisabled)) {
+    // What an older driver says of the cubins and the PTX of a newer toolkit as well.
     int version = 0;
     driver().cuDriverGetVersion(&version);
     throw Error(

@@ -88,7 +88,7 @@ struct Prediction {
   double ring_us_per_mib = 0;
 };
 
-/// A compiled file: `target` is "source", "host" or an architecture such as "sm_80".
+/// A compiled file: `target` is "source", "host", an architecture such as "sm_80", or "compute_80" for PTX.
 struct Artefact {
   std::string target;
   std::string file;    ///< relative to the plan directory
@@ -156,6 +156,7 @@ struct Plan {
   /// offers it uses it there.
   std::vector<ByteRange> baseline_faster;
   std::string host_target;        ///< machine the host kernels need, e.g. "x86-64-v3"
+  std::string nvrtc;              ///< version that compiled for GPUs, "13.0"; empty: none, or not recorded
   std::vector<Variant> variants;  ///< ascending, byte ranges cover everything without overlap
   std::string digest;             ///< SHA-256 of plan.yaml's content, set when written or loaded
 };

@@ -238,7 +238,7 @@ Plan parse_plan(const std::string& text, const std::string& file, Digest digest)
   Plan plan;
   plan.digest = recorded_digest(text);
   root.allow_only({"format", "generator", "topology", "fingerprint", "reason", "workers", "data_type",
-                   "max_error", "baseline", "baseline_faster", "host_target", "variants", "digest"});
+                   "max_error", "baseline", "baseline_faster", "host_target", "nvrtc", "variants", "digest"});
   plan.generator = root.at("generator").text();
   plan.topology = root.at("topology").text();
   plan.fingerprint = root.at("fingerprint").text();
@@ -250,6 +250,7 @@ Plan parse_plan(const std::string& text, const std::string& file, Digest digest)
   for (const auto& item : root.at("baseline_faster").items())
     plan.baseline_faster.push_back(read_range(item));
   plan.host_target = root.at("host_target").text();
+  if (const auto nvrtc = root.find("nvrtc")) plan.nvrtc = nvrtc->text();
   for (const auto& item : root.at("variants").items())
     plan.variants.push_back(read_variant(item, plan.workers));
   try {

@@ -66,6 +66,23 @@ TEST_F(Device, AllWorkIsOnStreamsOfTheGreatestPriority) {
   }
 }
 
+// Cubins of sm_80 run on its own generation alone; the driver compiles PTX for later ones.
+TEST_F(Device, GpusOfEveryGenerationRunAPlan) {
+  const std::string plan = device_plan(Construction::ring, 2, 2);
+  for (const int architecture : {80, 86, 89, 90, 100, 103, 120, 130}) {
+    SCOPED_TRACE(architecture);
+    {
+      software_gpu_architecture(architecture);
+      const DeviceRanks ranks(Link::peers, plan, 2);
+      const Vectors given = inputs(2, 1001, Input::integers);
+      expect_exact_sums(given, all_reduce(ranks, given, false));
+      EXPECT_EQ(counted().modules_live, 2);
+      EXPECT_EQ(counted().ptx_modules_live, architecture < 90 ? 0 : 2);
+    }
+    expect_nothing_left();
+  }
+}
+
 // From before the first message until the communicator's end; the stand-in complains of any other order.
 TEST_F(Device, MessagesAreInMemoryThatNcclHasRegistered) {
   const std::string plan = device_plan(Construction::ring, 3, 3);

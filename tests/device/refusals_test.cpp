@@ -2,6 +2,7 @@
 // hangs.
 #include "tests/device/support/refusals.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -75,7 +76,24 @@ TEST_F(Refusals, TheDriverIsTooOld) {
 
 TEST_F(Refusals, AnArchitectureThatIsNotInThePlan) {
   expect_alone(alone(CERAR_STAND_INS, {"SOFTWARE_GPU_ARCH=75"}, "0", plan_), cerarUnsupported,
-               {"kernels for sm_80", "device 0", "is sm_75", "cerar-tune with --arch sm_75"});
+               {"kernels for sm_80, compute_80,", "device 0", "is sm_75", "cerar-tune with --arch sm_75"});
+}
+
+// A driver from before the toolkit that made the PTX.
+TEST_F(Refusals, PtxThatTheDriverDoesNotTake) {
+  software_gpu_architecture(120);
+  const DeviceRanks ranks(Link::peers, plan_, 3, kTimeoutMs);
+  software_gpu_fail("cuModuleLoadData", 1, kCuUnsupportedPtxVersion);
+  std::atomic<int> hit = 0;
+  ranks.run([&](int rank) {
+    const Side side(ranks, rank);
+    if (side.call() != cerarInvalidPlan) return;
+    ++hit;
+    expect_words(cerarGetLastError(),
+                 {".compute_80.ptx cannot be loaded on device", "sm_120, driver for CUDA 13.0",
+                  "unsupported toolchain", "run cerar-tune with --arch sm_120", "not newer than the driver"});
+  });
+  EXPECT_EQ(hit, 1);
 }
 
 TEST_F(Refusals, ADeviceThatDoesNotExist) {

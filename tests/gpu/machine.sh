@@ -98,11 +98,20 @@ use_prepared() {
 program() { words=(env "LD_LIBRARY_PATH=$libraries" "${loader[@]}" "$directory/bin/$1"); }
 
 look_at_device() {
-  local words facts
+  local words facts thin
   program gpu-facts
   facts=$("${words[@]}" 2>&1)
-  say "$facts"
   fact() { sed -n "s/^$1=//p" <<<"$facts"; }
+  thin=$directory/nccl/$(fact architecture).gz
+  if [ -z "$(fact nccl)" ] && [ -e "$thin" ]; then
+    mkdir -p "$scratch/nccl"
+    gzip -dc "$thin" >"$scratch/nccl/libnccl.so.2"
+    libraries=$libraries:$scratch/nccl
+    say "NCCL: of $thin"
+    program gpu-facts
+    facts=$("${words[@]}" 2>&1)
+  fi
+  say "$facts"
   if [ -z "$(fact name)" ]; then
     row device skipped "$(fact no_device)"
     return 1

@@ -53,6 +53,19 @@ needed_libraries() {
     grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libcuda|libnccl)\.so'
 }
 
+# NCCL of the folder CERAR_GPU_NCCL, as far as the GPUs that plans have cubins for need it, one file for each.
+prepare_nccl() {
+  local architecture
+  rm -rf "$directory/nccl"
+  [ -n "${CERAR_GPU_NCCL:-}" ] || return 0
+  mkdir -p "$directory/nccl"
+  strip --strip-unneeded -o "$directory/nccl/stripped" "$CERAR_GPU_NCCL/libnccl.so.2" || return 1
+  for architecture in ${CERAR_GPU_NCCL_ARCH:-80 90}; do
+    "$here/thin_nccl.py" "$directory/nccl/stripped" "$architecture" "$directory/nccl/sm_$architecture.gz" || return 1
+  done
+  rm "$directory/nccl/stripped"
+}
+
 # prepare DIR: everything that --use needs. Plans that are there and newer than cerar-tune are kept: making all of
 # them takes minutes.
 prepare() {
@@ -76,6 +89,7 @@ prepare() {
   # shellcheck disable=SC2046
   cp -L /lib64/ld-linux-x86-64.so.2 $(ldconfig -p | awk '/x86-64/ && $1 ~ /^lib(c|m|dl|rt|pthread|resolv)\.so\.[0-9]+$/ { print $NF }' | sort -u) "$directory/libc/" || return 1
   make_plans || return 1
+  prepare_nccl || return 1
   echo "$directory: $(du -sm "$directory" | cut -f1) MiB, $(find "$directory/plans" -name plan.yaml | wc -l) plans"
 }
 

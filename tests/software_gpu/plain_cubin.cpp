@@ -65,6 +65,12 @@ std::string plain_cubin(int architecture, const std::vector<std::string>& kernel
   return bytes;
 }
 
+std::string plain_ptx(int architecture, const std::vector<std::string>& kernels) {
+  std::string text = "//\n.version 8.0\n.target sm_" + std::to_string(architecture) + "\n.address_size 64\n";
+  for (const std::string& kernel : kernels) text += ".visible .entry " + kernel + "()\n{\n\tret;\n}\n";
+  return text;
+}
+
 std::string plain_plan(const std::string& directory, const std::string& variant, int architecture,
                        const std::vector<std::string>& kernels, const std::string& host_library) {
   namespace fs = std::filesystem;

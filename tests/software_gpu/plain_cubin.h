@@ -7,6 +7,9 @@
 /// global functions of these names and no code. For tests on machines without NVRTC; no GPU runs it.
 std::string plain_cubin(int architecture, const std::vector<std::string>& kernels);
 
+/// PTX of these kernels without code, likewise.
+std::string plain_ptx(int architecture, const std::vector<std::string>& kernels);
+
 /// Writes `<directory>/kernels/<variant>.sm_<architecture>.cubin` and links `<variant>.host.so` beside it to
 /// a library. The directory then is one for software_gpu_use. Returns the cubin.
 std::string plain_plan(const std::string& directory, const std::string& variant, int architecture,

@@ -18,6 +18,7 @@ struct SoftwareGpuCounters {
       patient_work;  ///< kernels, peer copies and NCCL's work given to streams below the greatest priority
   // At this moment.
   long long allocations_live, bytes_live;
+  long long ptx_modules_live;  ///< of modules: loaded from PTX
   long long modules_live, streams_live, events_live, graphs_live, contexts_live;
 };
 
@@ -50,6 +51,10 @@ long long software_gpu_inject_here(int fault, long long n);
 
 /// The n-th call from now on of the function of this exported name returns `code` and does nothing else.
 void software_gpu_fail(const char* function, long long n, int code);
+
+/// Devices have this compute capability from now on, 80 for 8.0, whatever SOFTWARE_GPU_ARCH says; 0: what it
+/// says.
+void software_gpu_architecture(int number);
 
 /// Every operation is preceded by a random delay of at most this many microseconds, one in 64 by ten times
 /// that; 0 for none. Overrides SOFTWARE_GPU_DELAY_US and SOFTWARE_GPU_SEED.

@@ -19,10 +19,8 @@ std::set<std::string> architectures_of(const runtime::Plan& plan) {
 RebuiltPlan rebuild_plan(const runtime::Plan& plan, const std::filesystem::path& out) {
   RebuiltPlan rebuilt{.plan = plan, .directory = out, .run_bytes = {}};
   std::vector<std::string> architectures;
-  const auto supported = generator::supported_architectures();
   for (const auto& architecture : architectures_of(plan))
-    if (std::find(supported.begin(), supported.end(), architecture) != supported.end())
-      architectures.push_back(architecture);
+    if (generator::can_compile_for(architecture)) architectures.push_back(architecture);
   std::uint64_t next = 0;
   for (auto& variant : rebuilt.plan.variants) {
     // Rows enough for the statistics, and a tail that does not divide.

@@ -22,7 +22,9 @@ void add_tune_options(CLI::App& app, cerar::tuner::TuneArguments& tune) {
          "type of the messages: native (that of the vector), auto (any),\nf32, bf16, f16, or blocks of "
          "fixed point: fx16, fx12, fx8")
       ->capture_default_str();
-  app.add_option("--arch", tune.architectures, "more GPU architectures to compile for: sm_80,sm_90,...")
+  app.add_option("--arch", tune.architectures,
+                 "more GPU architectures to compile for: sm_80,sm_90,...;\nPTX "
+                 "for newer ones, compute_80, always comes with them")
       ->delimiter(',');
   app.add_option(
       "--host-target", tune.host_target,

@@ -120,23 +120,25 @@ std::optional<Candidate> with_any_wire(const TuneArguments& arguments, const Top
   }
 }
 
-// The topology's and the user's; empty in a build without NVRTC unless the user insists.
+// The topology's and the user's, and PTX for GPUs that come later; empty in a build without NVRTC unless the
+// user insists.
 std::vector<std::string> architectures(const TuneArguments& arguments, const Topology& topology) {
   std::vector<std::string> list = arguments.architectures;
   if (generator::nvrtc_available())
     list.insert(list.end(), topology.architectures.begin(), topology.architectures.end());
   std::set<std::string> unique(list.begin(), list.end());
-  const auto supported = generator::supported_architectures();
   for (const auto& architecture : unique)
-    if (std::find(supported.begin(), supported.end(), architecture) == supported.end())
+    if (!generator::can_compile_for(architecture))
       throw Error(
           ErrorCode::unsupported,
           generator::nvrtc_available()
               ? fmt::format("--arch {} is not supported; this NVRTC compiles for {}.", architecture,
-                            fmt::join(supported, ", "))
+                            fmt::join(generator::supported_architectures(), ", "))
               : fmt::format(
                     "--arch {} needs NVRTC, and this build has none; install a CUDA toolkit and build again.",
                     architecture));
+  if (!unique.empty() && generator::can_compile_for(generator::kFallbackTarget))
+    unique.insert(generator::kFallbackTarget);
   return {unique.begin(), unique.end()};
 }
 

@@ -15,4 +15,6 @@ Pieces choose_pieces(double latency_us, double bandwidth_gbs) {
   return {.lanes = kLanes, .message_bytes = std::bit_ceil(static_cast<std::uint64_t>(message))};
 }
 
+Pieces choose_device_pieces() { return {.lanes = 2, .message_bytes = 4194304}; }
+
 }  // namespace cerar::tuner

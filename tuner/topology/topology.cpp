@@ -47,12 +47,13 @@ Baseline read_baseline(const YamlReader& node) {
           .bandwidth_gbs = node.at("bandwidth_gbs").number(1e-6, kMaxGigabytes)};
 }
 
-// "sm_" and digits with an optional letter, as NVRTC spells them; whether NVRTC knows it is found out by the
-// compiler.
+// "sm_" and digits with an optional letter, as NVRTC spells them, or "compute_" and digits for PTX; whether
+// NVRTC knows it is found out by the compiler.
 std::string read_architecture(const YamlReader& node) {
   const std::string text = node.text();
-  const bool good = text.size() > 4 && text.compare(0, 3, "sm_") == 0 &&
-                    text.find_first_not_of("0123456789af", 3) == std::string::npos;
+  const std::size_t digits = text.starts_with("compute_") ? 8 : 3;
+  const bool good = text.size() > digits && (digits == 8 || text.starts_with("sm_")) &&
+                    text.find_first_not_of("0123456789af", digits) == std::string::npos;
   if (!good) node.fail(fmt::format("is '{}' but must look like sm_80", text));
   return text;
 }
@@ -91,15 +92,17 @@ Topology parse_topology(const std::string& text, const std::string& file) {
   topology.latency_us = link.at("latency_us").number(0, kMaxMicroseconds);
   topology.bandwidth_gbs = link.at("bandwidth_gbs").number(1e-6, kMaxGigabytes);
   topology.memory_bandwidth_gbs = memory.at("bandwidth_gbs").number(1e-6, kMaxGigabytes);
-  const Pieces pieces = choose_pieces(topology.latency_us, topology.bandwidth_gbs);
+  if (const auto architectures = root.find("architectures"))
+    for (const auto& item : architectures->items()) topology.architectures.push_back(read_architecture(item));
+  const Pieces pieces = topology.architectures.empty()
+                            ? choose_pieces(topology.latency_us, topology.bandwidth_gbs)
+                            : choose_device_pieces();
   topology.lanes = pieces.lanes;
   topology.message_bytes = pieces.message_bytes;
   if (const auto lanes = root.find("lanes")) topology.lanes = static_cast<int>(lanes->integer(1, 1024));
   if (const auto bytes = root.find("message_bytes"))
     topology.message_bytes = static_cast<std::uint64_t>(bytes->integer(64, std::int64_t{1} << 40));
   if (const auto baseline = root.find("baseline")) topology.baseline = read_baseline(*baseline);
-  if (const auto architectures = root.find("architectures"))
-    for (const auto& item : architectures->items()) topology.architectures.push_back(read_architecture(item));
   // A collective cannot beat the link it runs on; such a file would make every comparison with it wrong.
   if (topology.baseline && topology.baseline->bandwidth_gbs > 1.05 * topology.bandwidth_gbs)
     root.at("baseline")

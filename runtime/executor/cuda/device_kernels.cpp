@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <set>
+#include <string_view>
 
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
@@ -18,32 +20,37 @@ namespace {
 // equal share, and those that find no place beside NCCL's kernels or another lane's would double the time.
 constexpr long long kWaves = 4;
 
-// "sm_80" as 80, 0 for anything else.
-int number_of(const std::string& architecture) {
+constexpr std::string_view kCubin = "sm_", kPtx = "compute_";
+
+// "sm_80" as 80 for the prefix "sm_", 0 for anything else.
+int number_of(std::string_view target, std::string_view prefix) {
   int number = 0;
-  if (architecture.rfind("sm_", 0) != 0) return 0;
-  const char* const end = architecture.data() + architecture.size();
-  const auto [stop, error] = std::from_chars(architecture.data() + 3, end, number);
+  if (!target.starts_with(prefix)) return 0;
+  target.remove_prefix(prefix.size());
+  const char* const end = target.data() + target.size();
+  const auto [stop, error] = std::from_chars(target.data(), end, number);
   return stop == end && error == std::errc() ? number : 0;
 }
 
 std::vector<std::string> targets_of(const Variant& variant) {
   std::vector<std::string> targets;
   for (const auto& artefact : variant.artefacts)
-    if (number_of(artefact.target)) targets.push_back(artefact.target);
+    if (number_of(artefact.target, kCubin) || number_of(artefact.target, kPtx))
+      targets.push_back(artefact.target);
   return targets;
 }
 
 }  // namespace
 
 std::string best_target(const std::vector<std::string>& targets, const std::string& architecture) {
-  const int wanted = number_of(architecture);
-  int best = 0;
+  const int wanted = number_of(architecture, kCubin);
+  int cubin = 0, ptx = 0;
   for (const auto& target : targets) {
-    const int number = number_of(target);
-    if (number / 10 == wanted / 10 && number <= wanted) best = std::max(best, number);
+    const int number = number_of(target, kCubin), portable = number_of(target, kPtx);
+    if (number / 10 == wanted / 10 && number <= wanted) cubin = std::max(cubin, number);
+    if (portable <= wanted) ptx = std::max(ptx, portable);
   }
-  return best ? fmt::format("sm_{}", best) : "";
+  return cubin ? fmt::format("{}{}", kCubin, cubin) : ptx ? fmt::format("{}{}", kPtx, ptx) : "";
 }
 
 void DeviceKernel::launch_block(const void* arguments, long long packs, CuStream stream) const {
@@ -60,7 +67,7 @@ DeviceKernels::DeviceKernels(DeviceHandle device, std::shared_ptr<const Plan> pl
   for (const auto& variant : plan_->variants) {
     const auto targets = targets_of(variant);
     if (!best_target(targets, device_->architecture()).empty()) continue;
-    const std::set<std::string> sorted(targets.begin(), targets.end());
+    const std::set<std::string, std::greater<>> sorted(targets.begin(), targets.end());  // cubins first
     throw Error(
         ErrorCode::unsupported,
         fmt::format("variant {} has kernels for {}, but device {} ({}) is {}; run cerar-tune with "

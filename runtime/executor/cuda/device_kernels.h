@@ -33,11 +33,11 @@ struct DeviceKernel {
 
 using DeviceKernelTable = std::array<DeviceKernel, kRoles>;
 
-/// The cubins of a plan on one device, loaded variant by variant when they are first needed.
+/// The cubins of a plan on one device, or its PTX, loaded variant by variant when they are first needed.
 class DeviceKernels {
  public:
-  /// Throws `unsupported`, naming what the plan has and what the device is, unless every variant has a cubin
-  /// that the device can run: of its own architecture, or of a lower minor version of the same major one.
+  /// Throws `unsupported`, naming what the plan has and what the device is, unless every variant has
+  /// kernels that the device can run.
   DeviceKernels(DeviceHandle device, std::shared_ptr<const Plan> plan, std::filesystem::path directory);
 
   /// Loads on first use, which waits for the device. Throws `invalid_plan` when a file does not hold what the
@@ -53,7 +53,9 @@ class DeviceKernels {
   std::map<std::string, DeviceKernelTable> tables_;
 };
 
-/// The best of `targets` ("sm_80", ...) for a device of `architecture`, or "" where none runs on it.
+/// The best of `targets` for a device of `architecture` ("sm_80"), or "" where none runs on it: a cubin of
+/// the same major version, the highest of at most its minor one; without that the highest PTX ("compute_80")
+/// of at most its version, which the driver compiles.
 std::string best_target(const std::vector<std::string>& targets, const std::string& architecture);
 
 }  // namespace cerar::runtime

@@ -1,6 +1,6 @@
 // make_plan DIR CONSTRUCTION WORKERS COMPONENTS LANES WIRE BASELINE_BYTES: a plan of one variant with host
-// kernels and cubins for sm_80: real ones where this build has NVRTC, else files of the same form, which the
-// stand-in for the driver takes as well. A program of its own, because NVRTC looks for a driver in its
+// kernels, cubins for sm_80 and PTX: real ones where this build has NVRTC, else files of the same form, which
+// the stand-in for the driver takes as well. A program of its own, because NVRTC looks for a driver in its
 // process.
 #include <fmt/format.h>
 
@@ -30,6 +30,10 @@ void add_plain_cubins(cerar::runtime::Plan& plan, const std::filesystem::path& d
     const std::string file = fmt::format("kernels/{}.sm_80.cubin", variant.name);
     write(directory / file, cubin);
     variant.artefacts.push_back({"sm_80", file, cerar::sha256_hex(cubin)});
+    const std::string ptx = plain_ptx(80, entries),
+                      ptx_file = fmt::format("kernels/{}.compute_80.ptx", variant.name);
+    write(directory / ptx_file, ptx);
+    variant.artefacts.push_back({"compute_80", ptx_file, cerar::sha256_hex(ptx)});
   }
   write(directory / "plan.yaml", cerar::generator::plan_text(plan));
 }
@@ -50,9 +54,9 @@ int main(int argc, char** argv) {
       plan.baseline_faster = {{.min_bytes = 0, .max_bytes = bytes}};
     }
     const bool real = cerar::generator::nvrtc_available();
-    cerar::generator::generate(
-        plan, {.architectures = real ? std::vector<std::string>{"sm_80"} : std::vector<std::string>{},
-               .out = argv[1]});
+    cerar::generator::generate(plan, {.architectures = real ? std::vector<std::string>{"sm_80", "compute_80"}
+                                                            : std::vector<std::string>{},
+                                      .out = argv[1]});
     if (!real) add_plain_cubins(plan, argv[1]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "make_plan: %s\n", error.what());

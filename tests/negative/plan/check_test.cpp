@@ -129,6 +129,18 @@ TEST(Check, RegistersThatGrewAreNamedWhereTheyCanBeCounted) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err,
               testing::ContainsRegex("kernel settle takes [0-9]+ registers on sm_80, recorded were 9"));
+  EXPECT_THAT(result.out, testing::HasSubstr("compiled for sm_80: registers and spills compared"));
+  EXPECT_THAT(result.out, testing::HasSubstr("compiled for compute_80: PTX, which drivers compile"));
+
+  // Those of another compiler are no regression of the plan.
+  edit_plan(plan, [](const std::string& text) {
+    return std::regex_replace(text, std::regex("nvrtc: \"[0-9.]+\""), "nvrtc: \"1.2\"");
+  });
+  const auto other = run_in(fresh_directory("check"), CERAR_TUNE, {"check", plan.string()});
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_THAT(other.out, testing::HasSubstr("compiled for sm_80: registers not compared, the plan's are of "
+                                            "NVRTC 1.2 and this build has " +
+                                            generator::nvrtc_version()));
 }
 
 TEST(Check, AnAlteredBinaryIsNamed) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kDelayUs = 200;
 
+std::atomic<int> set_number{0};
 std::atomic<int> delay_us{-1};
 std::atomic<unsigned> seed{0};
 std::atomic<unsigned> generation{0};  // threads start their sequences anew when the seed changes
@@ -27,13 +28,19 @@ int environment_number(const char* name, int otherwise) {
 const Settings& settings() {
   static const Settings read = {
       std::clamp(environment_number("SOFTWARE_GPU_DEVICES", 4), 0, kMostDevices),
-      environment_number("SOFTWARE_GPU_ARCH", 80),
       environment_number("SOFTWARE_GPU_MULTIPROCESSORS", 8),
       environment_number("SOFTWARE_GPU_PEERS", 1) != 0,
       environment_number("SOFTWARE_GPU_DRIVER", 13000),
   };
   return read;
 }
+
+int architecture() {
+  const int set = set_number;
+  return set ? set : environment_number("SOFTWARE_GPU_ARCH", 80);
+}
+
+void set_architecture(int number) { set_number = number; }
 
 void set_delays(int at_most_us, unsigned with_seed) {
   delay_us = at_most_us;

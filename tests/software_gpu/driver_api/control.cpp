@@ -43,6 +43,9 @@ void software_gpu_counters(SoftwareGpuCounters* counters) {
   counters->bytes_live = live.bytes;
   const std::lock_guard hold(world());
   counters->modules_live = alive(modules());
+  counters->ptx_modules_live = std::count_if(
+      modules().all().begin(), modules().all().end(),
+      [](const auto& entry) { return entry.second->context->alive.load() && entry.second->image.is_ptx; });
   counters->streams_live = alive(streams());
   counters->events_live = alive(events());
   counters->graphs_live = static_cast<long long>(graphs().all().size() + graph_execs().all().size());
@@ -66,6 +69,7 @@ void software_gpu_reset() {
   clear_injections();
   clear_counters();
   set_delays(-1, 0);
+  set_architecture(0);
 }
 
 long long software_gpu_inject(int fault, long long n) { return inject(fault, n); }
@@ -73,6 +77,8 @@ long long software_gpu_inject(int fault, long long n) { return inject(fault, n);
 long long software_gpu_inject_here(int fault, long long n) { return inject_here(fault, n); }
 
 void software_gpu_fail(const char* function, long long n, int code) { failures().add(function, n, code); }
+
+void software_gpu_architecture(int number) { set_architecture(number); }
 
 void software_gpu_delays(int at_most_us, unsigned seed) { set_delays(at_most_us, seed); }
 }

@@ -26,6 +26,8 @@ constexpr Named kNames[] = {
     {kCuInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {kCuInvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {kCuNoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for this device"},
+    {kCuUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain"},
     {kPeerAccessUnsupported, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported"},
     {kCuInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {kCuNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
@@ -116,10 +118,10 @@ CuResult cuDeviceGetAttribute(int* value, CuDeviceAttribute attribute, CuDevice 
       *value = settings().multiprocessors;
       return kCuSuccess;
     case kCuComputeCapabilityMajor:
-      *value = settings().architecture / 10;
+      *value = architecture() / 10;
       return kCuSuccess;
     case kCuComputeCapabilityMinor:
-      *value = settings().architecture % 10;
+      *value = architecture() % 10;
       return kCuSuccess;
   }
   return kCuInvalidValue;

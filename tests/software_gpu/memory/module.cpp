@@ -17,18 +17,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A cubin on disk and the library that runs in its place.
+/// A cubin or PTX on disk and the library that runs in its place.
 struct Known {
   std::string bytes;
   fs::path host;
 };
-std::map<std::string, Known>& known() {  // by the cubin's path
+std::map<std::string, Known>& known() {  // by the file's path
   static auto& made = *new std::map<std::string, Known>;
   return made;
 }
 
-/// Cubins run on devices of the same major version and the same minor version or a higher one.
-bool runs(int cubin, int device) { return cubin / 10 == device / 10 && cubin % 10 <= device % 10; }
+/// Cubins run on devices of the same major version and the same minor version or a higher one, PTX on all
+/// that are not older.
+bool runs(const Image& image, int device) {
+  return image.architecture <= device && (image.is_ptx || image.architecture / 10 == device / 10);
+}
 
 std::shared_ptr<void> open(const fs::path& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -42,14 +45,14 @@ int learn(const char* directory) {
   int paired = 0;
   const fs::path kernels = fs::absolute(fs::path(directory) / "kernels", error);
   for (const auto& entry : fs::directory_iterator(kernels, error)) {
-    if (entry.path().extension() != ".cubin") continue;
-    // <variant>.<arch>.cubin
+    if (entry.path().extension() != ".cubin" && entry.path().extension() != ".ptx") continue;
+    // <variant>.<arch>.cubin, <variant>.<arch>.ptx
     const fs::path variant = entry.path().stem().stem();
     const fs::path host = kernels / (variant.string() + ".host.so");
     if (!fs::exists(host, error)) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     known()[entry.path().string()] = {{std::istreambuf_iterator<char>(file), {}}, host};
-    ++paired;
+    paired += entry.path().extension() == ".cubin";
   }
   return error ? -1 : paired;
 }
@@ -77,12 +80,13 @@ void forget_plans() {
 
 CuResult load_module(const std::shared_ptr<Context>& context, const void* image, CuModule* handle) {
   auto module = std::make_shared<Module>();
-  if (!read_cubin(image, &module->cubin)) return kCuInvalidImage;
-  if (!runs(module->cubin.architecture, settings().architecture)) return kCuNoBinaryForGpu;
+  if (!read_image(image, &module->image)) return kCuInvalidImage;
+  if (!runs(module->image, architecture())) return kCuNoBinaryForGpu;
   if (const char* directory = std::getenv("SOFTWARE_GPU_PLAN"); directory && known().empty())
     learn(directory);
   for (const auto& [path, file] : known()) {
-    if (file.bytes.size() < module->cubin.bytes || std::memcmp(file.bytes.data(), image, module->cubin.bytes))
+    if (module->image.is_ptx && file.bytes.size() != module->image.bytes) continue;
+    if (file.bytes.size() < module->image.bytes || std::memcmp(file.bytes.data(), image, module->image.bytes))
       continue;
     module->context = context;
     module->library = open(file.host);
@@ -91,7 +95,7 @@ CuResult load_module(const std::shared_ptr<Context>& context, const void* image,
     return kCuSuccess;
   }
   std::fprintf(stderr,
-               "software GPU: this cubin is of no plan that software_gpu_use or SOFTWARE_GPU_PLAN named\n");
+               "software GPU: this image is of no plan that software_gpu_use or SOFTWARE_GPU_PLAN named\n");
   return kCuInvalidImage;
 }
 
@@ -108,7 +112,7 @@ CuResult get_function(CuModule handle, const char* name, CuFunction* function) {
   const auto module = modules().find(handle);
   if (!module) return kCuInvalidHandle;
   if (const CuResult state = module->context->state(); state != kCuSuccess) return state;
-  if (!module->cubin.functions.count(name)) return kCuNotFound;
+  if (!module->image.functions.count(name)) return kCuNotFound;
   if (const auto found = module->found.find(name); found != module->found.end()) {
     *function = found->second;
     return kCuSuccess;

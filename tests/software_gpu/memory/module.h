@@ -1,13 +1,13 @@
 #pragma once
 
-#include "tests/software_gpu/memory/cubin.h"
+#include "tests/software_gpu/memory/image.h"
 #include "tests/software_gpu/memory/kernel.h"
 
 namespace software_gpu {
 
 struct Module {
   std::shared_ptr<Context> context;
-  Cubin cubin;
+  Image image;
   std::shared_ptr<void> library;  ///< host build of the same kernels
   std::map<std::string, CuFunction> found;
 };

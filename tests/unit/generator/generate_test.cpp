@@ -85,6 +85,28 @@ TEST_F(Generate, WritesAndRecordsEveryFile) {
   EXPECT_EQ(plan.digest.size(), 64u);
 }
 
+TEST_F(Generate, PtxIsAFileWithoutResources) {
+  if (!nvrtc_available()) GTEST_SKIP() << "this build has no NVRTC";
+  runtime::Plan plan = test::random_plan(3);
+  GenerateOptions with_ptx = options();
+  with_ptx.architectures = {"sm_80", "compute_80"};
+  generate(plan, with_ptx);
+  const auto& variant = plan.variants.at(0);
+  ASSERT_EQ(variant.artefacts.size(), 4u);
+  EXPECT_EQ(variant.artefacts[3].target, "compute_80");
+  EXPECT_THAT(variant.artefacts[3].file, testing::EndsWith(".compute_80.ptx"));
+  const std::string ptx = contents(out).at(variant.artefacts[3].file);
+  EXPECT_THAT(ptx, HasSubstr("\n.target sm_80"));
+  EXPECT_EQ(ptx.find('\0'), std::string::npos);
+  for (const runtime::Kernel& kernel : variant.kernels) {
+    EXPECT_THAT(ptx, HasSubstr(".entry " + kernel.entry + "("));
+    ASSERT_EQ(kernel.resources.size(), 1u);
+    EXPECT_EQ(kernel.resources[0].target, "sm_80");
+  }
+  EXPECT_EQ(plan.nvrtc, nvrtc_version());
+  EXPECT_THAT(contents(out).at("plan.yaml"), HasSubstr("\nnvrtc: \"" + nvrtc_version() + "\"\n"));
+}
+
 TEST_F(Generate, EqualPlansGiveEqualBytes) {
   runtime::Plan first = test::random_plan(3), second = first;
   generate(first, options());

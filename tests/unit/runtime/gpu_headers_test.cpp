@@ -33,6 +33,10 @@ TEST(GpuHeaders, DriverIsAsDeclared) {
   EXPECT_EQ(int{kCuInvalidValue}, int{CUDA_ERROR_INVALID_VALUE});
   EXPECT_EQ(int{kCuOutOfMemory}, int{CUDA_ERROR_OUT_OF_MEMORY});
   EXPECT_EQ(int{kCuDeinitialised}, int{CUDA_ERROR_DEINITIALIZED});
+  EXPECT_EQ(int{kCuInvalidPtx}, int{CUDA_ERROR_INVALID_PTX});
+  EXPECT_EQ(int{kCuJitCompilerNotFound}, int{CUDA_ERROR_JIT_COMPILER_NOT_FOUND});
+  EXPECT_EQ(int{kCuUnsupportedPtxVersion}, int{CUDA_ERROR_UNSUPPORTED_PTX_VERSION});
+  EXPECT_EQ(int{kCuJitCompilationDisabled}, int{CUDA_ERROR_JIT_COMPILATION_DISABLED});
   EXPECT_EQ(int{kCuInvalidSource}, int{CUDA_ERROR_INVALID_SOURCE});
   EXPECT_EQ(int{kCuSystemDriverMismatch}, int{CUDA_ERROR_SYSTEM_DRIVER_MISMATCH});
   EXPECT_EQ(int{kCuNoDevice}, int{CUDA_ERROR_NO_DEVICE});

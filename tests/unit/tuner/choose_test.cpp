@@ -217,6 +217,9 @@ TEST(Pieces, KeepTheLinkFullWhileOneLaneWaits) {
   // Absent from a topology file, they are chosen; present, they are kept.
   EXPECT_EQ(load_topology("ethernet-1g").lanes, choose_pieces(30, 0.119).lanes);
   EXPECT_EQ(load_topology("a100-nvlink").lanes, 1);
+  // NCCL runs groups one after the other: a second lane hides kernels, a third nothing.
+  EXPECT_EQ(load_topology("a100-pcie").lanes, 2);
+  EXPECT_EQ(load_topology("a100-pcie").message_bytes, 4194304u);
   // A message's fixed cost counts where it would be much of its time on the link.
   EXPECT_EQ(choose_pieces(30, 0.0239).message_bytes, 65536u);   // 200 Mbit/s
   EXPECT_EQ(choose_pieces(30, 0.1195).message_bytes, 131072u);  // 1 Gbit/s

@@ -28,11 +28,13 @@ TEST(PlanText, ReadsBackBitForBit) {
     runtime::Plan plan = design_plan(construction, 4, c);
     plan.reason = "quotes \" backslashes \\ colons: tabs \t and # signs";
     plan.baseline_faster = {{0, 1023}, {4096, runtime::ByteRange{}.max_bytes}};
+    plan.nvrtc = c == 4 ? "" : "13.0";
     const std::string text = generator::plan_text(plan);
     EXPECT_EQ(text, generator::plan_text(plan));
     const runtime::Plan read = runtime::parse_plan(text, "plan.yaml");
     EXPECT_EQ(read.reason, plan.reason);
     EXPECT_EQ(read.fingerprint, plan.fingerprint);
+    EXPECT_EQ(read.nvrtc, plan.nvrtc);
     ASSERT_EQ(read.baseline_faster.size(), 2u);
     EXPECT_EQ(read.baseline_faster[1].max_bytes, runtime::ByteRange{}.max_bytes);
     ASSERT_EQ(read.variants.size(), 1u);

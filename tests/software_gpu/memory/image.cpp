@@ -1,9 +1,11 @@
-#include "tests/software_gpu/memory/cubin.h"
+#include "tests/software_gpu/memory/image.h"
 
 #include <elf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 namespace software_gpu {
@@ -17,9 +19,23 @@ int architecture(const Elf64_Ehdr& header) {
   return static_cast<int>(header.e_ident[EI_ABIVERSION] >= kShiftedAbi ? high : low);
 }
 
-}  // namespace
+/// Directives, as the compiler writes them: ".target sm_80", ".visible .entry name(".
+bool read_ptx(const char* text, Image* ptx) {
+  const std::string_view all(text);
+  constexpr std::string_view kTarget = "\n.target sm_", kEntry = ".entry ";
+  const auto target = all.find(kTarget);
+  if (target == std::string_view::npos) return false;
+  ptx->is_ptx = true;
+  ptx->architecture = std::atoi(text + target + kTarget.size());
+  ptx->bytes = all.size();
+  for (auto at = all.find(kEntry); at != std::string_view::npos; at = all.find(kEntry, at + 1)) {
+    const auto name = at + kEntry.size();
+    ptx->functions.emplace(all.substr(name, all.find('(', name) - name));
+  }
+  return true;
+}
 
-bool read_cubin(const void* image, Cubin* cubin) {
+bool read_cubin(const void* image, Image* cubin) {
   const char* const bytes = static_cast<const char*>(image);
   Elf64_Ehdr header;
   // No more than the identification is read before it is known to be one.
@@ -49,6 +65,14 @@ bool read_cubin(const void* image, Cubin* cubin) {
     }
   }
   return true;
+}
+
+}  // namespace
+
+bool read_image(const void* image, Image* read) {
+  const char* const bytes = static_cast<const char*>(image);
+  if (!bytes) return false;
+  return std::memcmp(bytes, ELFMAG, SELFMAG) ? read_ptx(bytes, read) : read_cubin(image, read);
 }
 
 }  // namespace software_gpu
