@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "generator/compile/host_compiler.h"
 #include "generator/compile/nvrtc_compiler.h"
 #include "generator/kernel_spec.h"
+#include "generator/parallel.h"
 #include "generator/plan_text.h"
 #include "generator/publish.h"
 #include "generator/specialise/specialise.h"
@@ -32,28 +30,6 @@ struct Job {
   std::string bytes = {};
   std::vector<CompiledKernel> kernels = {};
 };
-
-/// Runs task(0..count-1) on all cores; of several exceptions the one of the lowest index is thrown.
-void for_each_in_parallel(std::size_t count, const std::function<void(std::size_t)>& task) {
-  std::atomic<std::size_t> next{0};
-  std::vector<std::exception_ptr> failures(count);
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        task(i);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < std::min(cores, count); ++i) threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
-}
 
 void check_names(const runtime::Plan& plan) {
   std::set<std::string> seen;

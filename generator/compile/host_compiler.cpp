@@ -15,6 +15,7 @@
 #include <mutex>
 #include <vector>
 
+#include "generator/compile/contain.h"
 #include "generator/compile/link_shared.h"
 #include "generator/first_error.h"
 #include "runtime/base/error.h"
@@ -55,7 +56,7 @@ std::vector<std::string> frontend_arguments(const llvm::Triple& triple, const st
           "-Qn", "-fdebug-compilation-dir=.", "-main-file-name", "kernels.cc", kMainFile};
 }
 
-std::string run_clang(const std::string& source, const std::string& target, bool assembly) {
+std::string compile_contained(const std::string& source, const std::string& target, bool assembly) {
   static std::once_flag initialised;
   std::call_once(initialised, [] {
     llvm::InitializeNativeTarget();
@@ -90,6 +91,12 @@ std::string run_clang(const std::string& source, const std::string& target, bool
     throw Error(ErrorCode::invalid_plan,
                 fmt::format("kernels do not compile for {}; Clang says: {}.", target, errors.message));
   return std::string(output.begin(), output.end());
+}
+
+std::string run_clang(const std::string& source, const std::string& target, bool assembly) {
+  std::string output;
+  contain("Clang", [&] { output = compile_contained(source, target, assembly); });
+  return output;
 }
 
 }  // namespace

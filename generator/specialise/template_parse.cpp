@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "generator/catalog/template_catalog.h"
+#include "generator/compile/contain.h"
 #include "generator/first_error.h"
 #include "runtime/base/error.h"
 
@@ -64,9 +65,7 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system(const std::string& m
   return files;
 }
 
-}  // namespace
-
-void parse_template(std::string_view family, const std::string& source, Bodies bodies, const Visit& visit) {
+void parse_contained(std::string_view family, const std::string& source, Bodies bodies, const Visit& visit) {
   const std::string main_file = fmt::format("/templates/{}.cu", family);
   // The frontend's own arguments: the driver would search the machine for a CUDA toolkit and a GCC.
   const std::vector<const char*> arguments = {"-triple",
@@ -100,6 +99,12 @@ void parse_template(std::string_view family, const std::string& source, Bodies b
   if (!errors.message.empty() || !parsed)
     throw Error(ErrorCode::invalid_plan, fmt::format("template {} refuses these parameters (line {}): {}.",
                                                      family, errors.line, errors.message));
+}
+
+}  // namespace
+
+void parse_template(std::string_view family, const std::string& source, Bodies bodies, const Visit& visit) {
+  contain("Clang", [&] { parse_contained(family, source, bodies, visit); });
 }
 
 }  // namespace cerar::generator
