@@ -12,6 +12,7 @@
 #include <string>
 
 #include "runtime/base/error.h"
+#include "runtime/base/temporary_directory.h"
 #include "runtime/plan/plan_file.h"
 
 namespace cerar::generator {
@@ -138,8 +139,7 @@ StagedDirectory::StagedDirectory(const fs::path& destination, bool replace)
 
 StagedDirectory::~StagedDirectory() {
   // After an exchange this is the plan that was replaced.
-  std::error_code ignored;
-  fs::remove_all(staging_, ignored);
+  remove_tree(staging_);
 }
 
 void StagedDirectory::write(const fs::path& file, std::string_view bytes) {
@@ -147,6 +147,7 @@ void StagedDirectory::write(const fs::path& file, std::string_view bytes) {
   std::error_code failure;
   fs::create_directories(path.parent_path(), failure);
   if (failure) fail(path.parent_path(), "made", failure.value());
+  directories_.insert(path.parent_path());
   const Descriptor descriptor(path, O_WRONLY | O_CREAT | O_EXCL);
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor.number(), bytes.data(), bytes.size());
@@ -158,11 +159,7 @@ void StagedDirectory::write(const fs::path& file, std::string_view bytes) {
 }
 
 void StagedDirectory::publish() {
-  std::error_code failure;
-  for (fs::recursive_directory_iterator entry(staging_, failure), end; !failure && entry != end;
-       entry.increment(failure))
-    if (entry->is_directory(failure)) flush(entry->path());
-  if (failure) fail(staging_, "read", failure.value());
+  for (const fs::path& directory : directories_) flush(directory);
   flush(staging_);
   // Others may publish there as well, or take away what stood there: whoever comes first is heeded.
   while (!take_free_place(staging_, destination_)) {

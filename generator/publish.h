@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 namespace cerar::generator {
@@ -32,6 +33,7 @@ class StagedDirectory {
   std::filesystem::path destination_;
   bool replace_;
   std::filesystem::path staging_;
+  std::set<std::filesystem::path> directories_;  ///< of the files written
 };
 
 }  // namespace cerar::generator

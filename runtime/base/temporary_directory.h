@@ -4,6 +4,11 @@
 
 namespace cerar {
 
+/// Removes a file, or a directory and everything in it; follows no links. Unlike std::filesystem::remove_all
+/// it takes one descriptor at a time, so that a program that has run out of them still tidies up. What cannot
+/// be removed stays.
+void remove_tree(const std::filesystem::path& directory) noexcept;
+
 /// A private directory under TMPDIR (or /tmp), gone with its owner and everything in it.
 class TemporaryDirectory {
  public:

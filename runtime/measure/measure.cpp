@@ -1,8 +1,8 @@
 #include "runtime/measure/measure.h"
 
 #include <algorithm>
-#include <barrier>
 #include <cmath>
+#include <exception>
 #include <memory>
 
 #include "runtime/measure/error_sums.h"
@@ -56,12 +56,17 @@ double measure_time_us(const LocalRanks& ranks, const MeasureOptions& options, i
     vectors.push_back(make_host_vectors());
     vectors.back()->load(make_input(options, rank), options);
   }
-  std::barrier start(ranks.size());
+  RankMeeting start(ranks.size());
   std::vector<double> times(static_cast<std::size_t>(ranks.size()));
   ranks.run([&](int rank) {
     const auto at = static_cast<std::size_t>(rank);
-    times[at] = time_calls_us(*vectors[at], ranks.comm(rank), options, warmups, iterations,
-                              [&] { start.arrive_and_wait(); });
+    try {
+      times[at] =
+          time_calls_us(*vectors[at], ranks.comm(rank), options, warmups, iterations, [&] { start.meet(); });
+    } catch (...) {
+      start.fail(std::current_exception());
+      throw;
+    }
   });
   return *std::max_element(times.begin(), times.end());
 }

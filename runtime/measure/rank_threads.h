@@ -1,6 +1,9 @@
 #pragma once
 
+#include <condition_variable>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -9,8 +12,26 @@
 namespace cerar::runtime {
 
 /// Runs `body(rank)` on a thread per rank and waits for all; rethrows the first error: those of other ranks
-/// may be its consequences.
+/// may be its consequences. Throws `system`, before any begins, where the system refuses a thread.
 void run_ranks(int ranks, const std::function<void(int rank)>& body);
+
+/// Where the threads of run_ranks wait for each other, unless one of them has failed.
+class RankMeeting {
+ public:
+  explicit RankMeeting(int ranks) : ranks_(ranks) {}
+
+  /// Returns when every rank has called it. Where that can no longer be it throws why.
+  void meet();
+  /// This rank comes no more.
+  void fail(std::exception_ptr cause);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const int ranks_;
+  int present_ = 0, round_ = 0;
+  std::exception_ptr cause_;
+};
 
 /// Communicators of one process, one per rank, made from a plan directory or, without one, for the built-in
 /// ring.
