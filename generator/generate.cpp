@@ -117,6 +117,7 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
   std::vector<std::string> sources(result.variants.size());
   for_each_in_parallel(sources.size(), [&](std::size_t i) {
     runtime::Variant& variant = result.variants[i];
+    report("specialising " + variant.name);
     const KernelSpec spec = make_kernel_spec(variant);
     sources[i] = specialise(spec);
     variant.kernels.clear();
@@ -130,6 +131,9 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
   std::vector<Job> jobs = jobs_of(result, options);
   for_each_in_parallel(jobs.size(), [&](std::size_t i) {
     Job& job = jobs[i];
+    const std::string what = fmt::format("{} for {}", result.variants[job.variant].name,
+                                         job.target == kHost ? result.host_target : job.target);
+    report("compiling " + what);
     if (job.target == kHost) {
       job.bytes = compile_host(sources[job.variant], result.host_target);
     } else if (is_ptx_target(job.target)) {
@@ -139,8 +143,7 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
       job.bytes = std::move(cubin.bytes);
       job.kernels = std::move(cubin.kernels);
     }
-    report(fmt::format("compiled {} for {}", result.variants[job.variant].name,
-                       job.target == kHost ? result.host_target : job.target));
+    report("compiled " + what);
   });
 
   StagedDirectory directory(options.out, options.replace);

@@ -16,7 +16,7 @@ struct GenerateOptions {
   std::string host_target = {};  ///< what for; empty: host_target()
   std::filesystem::path out;     ///< the plan directory
   bool replace = false;          ///< an existing plan directory gives way
-  std::function<void(const std::string&)> progress = {};  ///< one line per finished step; calls never overlap
+  std::function<void(const std::string&)> progress = {};  ///< a line for each step; calls never overlap
 };
 
 /// Turns a designed plan into a plan directory:

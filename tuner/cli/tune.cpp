@@ -110,7 +110,6 @@ std::optional<Candidate> with_any_wire(const TuneArguments& arguments, const Top
                                        SearchOptions options) {
   if (arguments.wire != "native" || options.workers < 2) return std::nullopt;
   options.wires = all_wires();
-  options.progress = [](const std::string&) {};
   if (!options.components && !options.construction) options.construction = Construction::differential;
   try {
     const auto candidates = design_candidates(topology, options);

@@ -57,7 +57,10 @@ class DriftSearch {
   }
 
  private:
-  PlainCode code(double drift) const { return family_.code(shape_.workers, shape_.components, drift); }
+  PlainCode code(double drift) const {
+    if (goal_.step) goal_.step();
+    return family_.code(shape_.workers, shape_.components, drift);
+  }
 
   double condition(double drift) {
     ++evaluations_;

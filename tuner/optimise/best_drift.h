@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <limits>
 
 #include "tuner/code/plain/plain_code.h"
@@ -13,6 +14,7 @@ struct CodeGoal {
   double condition_limit = std::numeric_limits<double>::infinity();  ///< max over p of cond(V_(p,0))
   bool own_exact = false;                                            ///< out of place, own vector exact
   int max_evaluations = 400;                                         ///< of the SQP solver
+  std::function<void()> step = {};                                   ///< called for each code that is tried
 };
 
 struct OptimisedCode {

@@ -27,7 +27,10 @@ OptimisedCode optimise_code(int workers, int components, const CodeGoal& goal) {
   const CodeProblem code_problem(start.code.shape, start.drift, goal.nu,
                                  std::log(goal.condition_limit) - kLogConditionMargin, goal.own_exact);
   MinimiseProblem problem;
-  problem.evaluate = [&](const Eigen::VectorXd& x, Evaluation& out) { code_problem.evaluate(x, out); };
+  problem.evaluate = [&](const Eigen::VectorXd& x, Evaluation& out) {
+    if (goal.step) goal.step();
+    code_problem.evaluate(x, out);
+  };
   problem.constraints = code_problem.constraints();
   problem.lower = Eigen::VectorXd::Constant(code_problem.variables(), -kVariableBound);
   problem.upper = Eigen::VectorXd::Constant(code_problem.variables(), kVariableBound);
@@ -48,7 +51,8 @@ OptimisedCode optimise_code(int workers, int components, const CodeGoal& goal) {
   return result;
 }
 
-BestDifferential best_differential(int workers, int terms, double nu, bool own_exact) {
+BestDifferential best_differential(int workers, int terms, double nu, bool own_exact,
+                                   const std::function<void()>& step) {
   if (workers < 2 || terms < 2 || !(nu > 0))
     throw Error(ErrorCode::invalid_argument,
                 "a differential code of " + std::to_string(terms) + " terms for " + std::to_string(workers) +
@@ -56,6 +60,7 @@ BestDifferential best_differential(int workers, int terms, double nu, bool own_e
                     " has no best epsilon; use at least 2 of each and a positive nu.");
   const runtime::Shape shape = runtime::make_shape(workers, terms * workers);
   const auto error = [&](double epsilon) {
+    if (step) step();
     const float rounded = static_cast<float>(epsilon);
     return total_error(shape, differential_tables(shape, rounded, nu, own_exact, kContributions), nu);
   };

@@ -17,6 +17,8 @@ struct BestDifferential {
 /// The differential code of two contributions with the epsilon (an exact f32 number) of least total error. A
 /// third would lower it by less than 0.1 % in f32, f16, fx16 and fx12, 0.2 % in bf16 and 0.7 % in fx8, and
 /// make each visit read one line more. Throws `invalid_argument` for workers < 2, terms < 2 and nu <= 0.
-BestDifferential best_differential(int workers, int terms, double nu, bool own_exact);
+/// `step` is called for each code that is tried.
+BestDifferential best_differential(int workers, int terms, double nu, bool own_exact,
+                                   const std::function<void()>& step = {});
 
 }  // namespace cerar::tuner

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -41,13 +42,17 @@ struct Design {
   std::string stop_reason;
 };
 
-Design design_plain(Construction construction, const runtime::Shape& shape, double max_condition, double nu) {
+using Step = std::function<void()>;
+
+Design design_plain(Construction construction, const runtime::Shape& shape, double max_condition, double nu,
+                    const Step& step) {
   const auto design = construction == Construction::optimized     ? optimise_code
                       : construction == Construction::vandermonde ? best_vandermonde
                                                                   : best_harmonic;
   double limit = max_condition;
   while (true) {
-    const OptimisedCode best = design(shape.workers, shape.components, {.nu = nu, .condition_limit = limit});
+    const OptimisedCode best =
+        design(shape.workers, shape.components, {.nu = nu, .condition_limit = limit, .step = step});
     PlainDesign tables = plain_design(best.code, nu);
     if (tables.claim.condition <= max_condition)
       return {std::move(tables.tables), tables.claim, tables.claim_apart,
@@ -57,9 +62,11 @@ Design design_plain(Construction construction, const runtime::Shape& shape, doub
   }
 }
 
-Design design_code(Construction construction, const runtime::Shape& shape, double max_condition, double nu) {
-  if (construction != Construction::differential) return design_plain(construction, shape, max_condition, nu);
-  BestDifferential best = best_differential(shape.workers, shape.terms, nu, true);
+Design design_code(Construction construction, const runtime::Shape& shape, double max_condition, double nu,
+                   const Step& step) {
+  if (construction != Construction::differential)
+    return design_plain(construction, shape, max_condition, nu, step);
+  BestDifferential best = best_differential(shape.workers, shape.terms, nu, true, step);
   return {std::move(best.design.tables), best.design.claim, std::nullopt, ""};
 }
 
@@ -153,12 +160,16 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
   candidate.construction = construction;
   candidate.messages = construction == Construction::differential ? Messages::differential : Messages::plain;
   candidate.shape = runtime::make_shape(options.workers, components);
-  options.progress(fmt::format("designing {} c = {} for messages of {}", runtime::name_of(construction),
-                               candidate.shape.components, runtime::name_of(wire)));
+  const std::string what =
+      fmt::format("designing {} c = {} for messages of {}", runtime::name_of(construction),
+                  candidate.shape.components, runtime::name_of(wire));
+  options.progress(what);
+  int tried = 0;
+  const Step step = [&] { options.progress(fmt::format("{}: code {}", what, ++tried)); };
   Design design;
   try {
     if (candidate.messages == Messages::plain) check_plain_size(construction, candidate.shape);
-    design = design_code(construction, candidate.shape, options.max_condition, nu_of(wire, kBlock));
+    design = design_code(construction, candidate.shape, options.max_condition, nu_of(wire, kBlock), step);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     refusal = error;
