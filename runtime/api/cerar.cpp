@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/api/claim.h"
 #include "runtime/api/comm.h"
 #include "runtime/api/guard.h"
 #include "runtime/executor/host/host_executor.h"
@@ -14,6 +15,7 @@
 
 using cerar::Error;
 using cerar::ErrorCode;
+using cerar::runtime::Claim;
 using cerar::runtime::guard;
 using cerar::runtime::require;
 
@@ -50,7 +52,7 @@ cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan
     std::vector<std::unique_ptr<cerarComm>> made;
     for (auto& transport : transports)
       made.push_back(std::make_unique<cerarComm>(
-          cerarComm{shared, cerar::runtime::make_host_executor(shared, kernels, std::move(transport)), {}}));
+          shared, cerar::runtime::make_host_executor(shared, kernels, std::move(transport))));
     for (int rank = 0; rank < ranks; ++rank) comms[rank] = made[rank].release();
   });
 }
@@ -74,13 +76,17 @@ cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPla
 }
 
 cerarResult_t cerarCommDestroy(cerarComm_t comm) {
-  return guard([&] { delete comm; });
+  return guard([&] { cerar::runtime::destroy(comm); });
+}
+
+cerarResult_t cerarCommAbort(cerarComm_t comm) {
+  return guard([&] { cerar::runtime::abort_calls(comm); });
 }
 
 cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDataType_t type,
                              cerarRedOp_t op, cerarComm_t comm, void* stream) {
   return guard([&] {
-    require(comm, "comm");
+    const Claim claim(comm, Claim::Kind::call);
     if (stream && !comm->takes_stream)
       throw Error(ErrorCode::invalid_argument,
                   "stream is not null; host communicators take no stream, pass NULL.");
@@ -92,14 +98,14 @@ cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDa
 
 cerarResult_t cerarCommPrepare(cerarComm_t comm, size_t count, cerarDataType_t type, cerarRedOp_t op) {
   return guard([&] {
-    require(comm, "comm");
+    const Claim claim(comm, Claim::Kind::call);
     comm->executor->prepare(cerar::runtime::checked_shape(count, type, op));
   });
 }
 
 cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error) {
   return guard([&] {
-    require(comm, "comm");
+    const Claim claim(comm, Claim::Kind::look);
     require(error, "error");
     const auto failure = comm->executor->failure();
     *error = failure ? cerar::runtime::remember(*failure) : cerarSuccess;
@@ -108,7 +114,7 @@ cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error) {
 
 cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info) {
   return guard([&] {
-    require(comm, "comm");
+    const Claim claim(comm, Claim::Kind::call);
     require(info, "info");
     const auto& last = comm->last;
     *info = {};

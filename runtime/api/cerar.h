@@ -1,7 +1,13 @@
 /* CERAR: coded, approximate ring all-reduce. C API, in the shape of NCCL's.
  *
  * Every function returns a cerarResult_t; none prints, exits or throws. After an error, cerarGetLastError()
- * gives one sentence, per thread, that names the thing, the value and what to do. */
+ * gives one sentence, per thread, that names the thing, the value and what to do.
+ *
+ * Calls do not depend on their caller's floating-point environment, locale, signal handlers or cancellation,
+ * and leave them, and errno, as they were. A communicator belongs to the process that made it: a child that
+ * was forked later makes its own. One thread at a time calls with a communicator; a second one is refused, as
+ * is a handle that is destroyed. cerarCommAbort, cerarCommGetAsyncError and cerarCommDestroy may be called
+ * meanwhile, from any thread. */
 #ifndef CERAR_H
 #define CERAR_H
 
@@ -27,7 +33,8 @@ typedef enum {
   cerarTimeout = 5,         /* a peer did not come in time; the communicator is unusable */
   cerarPeerFailed = 6,      /* another rank reported an error; the communicator is unusable */
   cerarSystemError = 7,     /* files, memory, libraries */
-  cerarInternalError = 8    /* a defect in CERAR */
+  cerarInternalError = 8,   /* a defect in CERAR */
+  cerarAborted = 9          /* cerarCommAbort or cerarCommDestroy of this rank ended the call */
 } cerarResult_t;
 
 /* Of vectors; sums are formed in f32 and rounded once. Which type the messages have is the plan's choice. */
@@ -69,9 +76,8 @@ CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks
  * later, and errors that show later are asked for with cerarCommGetAsyncError. The driver and NCCL are opened
  * when the first such communicator is made, and cerarUnsupported says what is missing.
  *
- * Threads: each communicator belongs to one thread at a time; cerarCommGetAsyncError may be called from any.
- * Calls of one communicator on several streams run one after the other. Where ranks are threads of one
- * process, allocating and freeing device memory, by whomever, may wait for kernels that wait for the rank
+ * Threads: calls of one communicator on several streams run one after the other. Where ranks are threads of
+ * one process, allocating and freeing device memory, by whomever, may wait for kernels that wait for the rank
  * that allocates: let all ranks come out of cerarCommPrepare before the first call, and free nothing while
  * calls are under way.
  *
@@ -133,14 +139,20 @@ CERAR_API cerarResult_t cerarCommPrepare(cerarComm_t comm, size_t count, cerarDa
  * cerarGetLastError() says what. */
 CERAR_API cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error);
 
-/* Tells the other ranks, where they are processes. What was sent before still reaches them. */
+/* From any thread, any number of times: ends the communicator. Its call under way returns cerarAborted, on
+ * hosts within 100 ms, and every later one does at once; other ranks get cerarPeerFailed with a sentence that
+ * names this rank (on GPUs in other processes, what NCCL tells them). All that is left is to destroy it. */
+CERAR_API cerarResult_t cerarCommAbort(cerarComm_t comm);
+
+/* Tells the other ranks, where they are processes. What was sent before still reaches them. A call that is
+ * under way in another thread is aborted first, and waited for. */
 CERAR_API cerarResult_t cerarCommDestroy(cerarComm_t comm);
 
 /* Sums (or averages) `count` elements of `type` over all ranks. send == recv works in place; any other
- * overlap is refused. Pointers need the alignment of their type, no more. On hosts, blocks; each communicator
- * belongs to one thread at a time. `stream` is for GPU communicators, see there, and NULL for others. With
- * c > N components results are approximate, within the plan's claim, and differ between ranks by about the
- * same amount; with c <= N and messages of f32 they are exact sums. */
+ * overlap is refused. Pointers need the alignment of their type, no more. On hosts, blocks. `stream` is for
+ * GPU communicators, see there, and NULL for others. With c > N components results are approximate, within
+ * the plan's claim, and differ between ranks by about the same amount; with c <= N and messages of f32 they
+ * are exact sums. */
 CERAR_API cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDataType_t type,
                                        cerarRedOp_t op, cerarComm_t comm, void* stream);
 

@@ -24,7 +24,7 @@ std::unique_ptr<cerarComm> make_comm(std::unique_ptr<DeviceTransport> transport,
   const auto shared = plan ? plan->plan : nullptr;
   auto executor = cerar::runtime::make_cuda_executor(shared, plan ? plan->directory : "",
                                                      std::move(transport), timeout, meets);
-  return std::make_unique<cerarComm>(cerarComm{shared, std::move(executor), {}, true});
+  return std::make_unique<cerarComm>(shared, std::move(executor), true);
 }
 
 }  // namespace

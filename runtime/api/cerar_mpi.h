@@ -18,7 +18,9 @@ extern "C" {
  *
  * Two communicators may be used from two threads when MPI provides MPI_THREAD_SERIALIZED or above; with less
  * than MPI_THREAD_MULTIPLE the application's other threads must not call MPI meanwhile. Communicators are
- * made one after the other, in the same order on every rank. */
+ * made one after the other, in the same order on every rank. cerarCommAbort may be called from any thread;
+ * below MPI_THREAD_MULTIPLE it leaves it to the thread that calls, or destroys the communicator, to tell the
+ * other ranks. */
 CERAR_API cerarResult_t cerarCommInitMpi(cerarComm_t* comm, MPI_Comm mpi, cerarPlan_t plan, int timeout_ms);
 
 #ifdef __cplusplus

@@ -71,7 +71,7 @@ std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transport, cerar
     throw;
   }
   auto executor = make_host_executor(shared.plan, shared.kernels, std::move(transport));
-  return std::make_unique<cerarComm>(cerarComm{shared.plan, std::move(executor), {}});
+  return std::make_unique<cerarComm>(shared.plan, std::move(executor));
 }
 
 Timeouts checked_timeouts(int timeout_ms) {
@@ -103,8 +103,8 @@ Call checked_call(const void* send, void* recv, size_t count, cerarDataType_t ty
   if (from != to && from < to + bytes && to < from + bytes)
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("send {} and recv {} overlap partly over {} bytes; pass equal or separate buffers.", send,
-                    static_cast<const void*>(recv), bytes));
+        fmt::format("send {} and recv {} of {} bytes overlap over {}; pass equal or separate buffers.", send,
+                    static_cast<const void*>(recv), bytes, bytes - (from < to ? to - from : from - to)));
   call.send = send;
   call.receive = recv;
   return call;

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <sys/types.h>
 
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <thread>
+#include <utility>
 
 #include "runtime/api/cerar.h"
 #include "runtime/base/environment.h"
@@ -20,12 +23,41 @@ struct cerarPlan {
   std::filesystem::path directory;
 };
 
+namespace cerar::runtime {
+
+/// Who uses a communicator, see claim.h.
+struct Uses {
+  Uses();
+
+  const pid_t process;
+  bool busy = false;     ///< a call is under way
+  std::thread::id user;  ///< whose
+  int lookers = 0;
+  bool aborted = false, given_up = false, ending = false;
+};
+
+/// Makes a communicator known to claims, and forgets it.
+void enter(cerarComm* comm);
+void leave(cerarComm* comm) noexcept;
+
+}  // namespace cerar::runtime
+
 /// One rank's communicator.
 struct cerarComm {
+  cerarComm(std::shared_ptr<const cerar::runtime::Plan> loaded,
+            std::unique_ptr<cerar::runtime::Executor> runs, bool on_streams = false)
+      : plan(std::move(loaded)), executor(std::move(runs)), takes_stream(on_streams) {
+    cerar::runtime::enter(this);
+  }
+  ~cerarComm() { cerar::runtime::leave(this); }
+  cerarComm(const cerarComm&) = delete;
+  cerarComm& operator=(const cerarComm&) = delete;
+
   std::shared_ptr<const cerar::runtime::Plan> plan;  // outlives the report's pointer into it
   std::unique_ptr<cerar::runtime::Executor> executor;
   cerar::runtime::CallReport last;
-  bool takes_stream = false;
+  const bool takes_stream;
+  cerar::runtime::Uses uses;
 };
 
 namespace cerar::runtime {

@@ -7,6 +7,7 @@ namespace cerar::runtime {
 namespace {
 
 thread_local std::string last_error;
+thread_local const char* last_sentence = "";  // last_error's, or one for which there was no memory
 
 cerarResult_t result_of(ErrorCode code) noexcept {
   switch (code) {
@@ -26,6 +27,8 @@ cerarResult_t result_of(ErrorCode code) noexcept {
       return cerarSystemError;
     case ErrorCode::internal:
       return cerarInternalError;
+    case ErrorCode::aborted:
+      return cerarAborted;
   }
   return cerarInternalError;
 }
@@ -34,9 +37,10 @@ cerarResult_t result_of(ErrorCode code) noexcept {
 
 cerarResult_t remember(cerarResult_t result, const char* sentence) noexcept {
   try {
-    last_error = one_line(sentence);
+    last_error = sentence_of(sentence);
+    last_sentence = last_error.c_str();
   } catch (...) {
-    last_error.clear();
+    last_sentence = kMemoryExhausted;
   }
   return result;
 }
@@ -53,7 +57,7 @@ cerarResult_t remember(const Error& error) noexcept {
 
 }  // namespace cerar::runtime
 
-const char* cerarGetLastError(void) { return cerar::runtime::last_error.c_str(); }
+const char* cerarGetLastError(void) { return cerar::runtime::last_sentence; }
 
 const char* cerarGetErrorString(cerarResult_t result) {
   switch (result) {
@@ -75,6 +79,8 @@ const char* cerarGetErrorString(cerarResult_t result) {
       return "system error";
     case cerarInternalError:
       return "internal error";
+    case cerarAborted:
+      return "aborted";
   }
   return "unknown result";
 }

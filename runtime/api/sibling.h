@@ -15,7 +15,7 @@ namespace cerar::runtime {
 /// A transport is a C++ object that crosses from one library to the other, which holds when both were built
 /// together: CERAR_BUILD, compared in libcerar, is the version and a digest of the headers that they share.
 template <typename Make>
-cerarResult_t join_with(cerarComm_t* comm, Make make, cerarPlan_t plan, int timeout_ms) noexcept {
+cerarResult_t join_with(cerarComm_t* comm, Make make, cerarPlan_t plan, int timeout_ms) {
   const auto call = [](void* made_by, const void* timeouts) -> void* {
     std::unique_ptr<Transport> made = (*static_cast<Make*>(made_by))(*static_cast<const Timeouts*>(timeouts));
     return made.release();

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/base/one_line.h"
+
 namespace cerar {
 
 /// What kind of thing went wrong; the C API maps each to one `cerarResult_t`.
@@ -15,13 +17,15 @@ enum class ErrorCode {
   peer_failed,       ///< another rank reported an error
   system,            ///< the operating system refused (files, memory, dlopen)
   internal,          ///< a defect in CERAR itself
+  aborted,           ///< this rank itself ended the communicator
 };
 
 /// The only exception type that crosses a layer. `what()` is one sentence that names the thing, the
 /// offending value and what to do about it.
 class __attribute__((visibility("default"))) Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}
+  Error(ErrorCode code, const std::string& sentence)
+      : std::runtime_error(sentence_of(sentence)), code_(code) {}
   ErrorCode code() const noexcept { return code_; }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,25 @@ inline std::string one_line(std::string_view text) {
     }
   }
   return line;
+}
+
+/// What transports carry and people read of a sentence.
+inline constexpr std::size_t kLongestSentence = 1000;
+
+/// A sentence of an error: one line, and where a file or a caller brought in more than anyone reads, without
+/// its middle. Characters of UTF-8 stay whole.
+inline std::string sentence_of(std::string_view text) {
+  constexpr std::size_t kEnd = 250, kBeginning = kLongestSentence - kEnd - 50;
+  const auto within = [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; };
+  if (text.size() > 2 * kLongestSentence)  // as much as can be left of it, before it is written out
+    return sentence_of(std::string(text.substr(0, kBeginning)) + std::string(kLongestSentence, ' ') +
+                       std::string(text.substr(text.size() - kEnd)));
+  std::string line = one_line(text);
+  if (line.size() <= kLongestSentence) return line;
+  std::size_t first = kBeginning, last = line.size() - kEnd;
+  while (first > 0 && within(line[first])) --first;
+  while (last < line.size() && within(line[last])) ++last;
+  return line.substr(0, first) + " [...] " + line.substr(last);
 }
 
 }  // namespace cerar

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <cerrno>
 #include <ctime>
 
 namespace cerar {
@@ -36,7 +37,8 @@ PipeSignalSwallowed::~PipeSignalSwallowed() {
   if (!pending_) {
     const sigset_t pipe = only_pipe();
     const timespec at_once{};
-    sigtimedwait(&pipe, nullptr, &at_once);
+    while (sigtimedwait(&pipe, nullptr, &at_once) < 0 && errno == EINTR) {  // a handler ran instead
+    }
   }
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }

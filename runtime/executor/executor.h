@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "runtime/base/error.h"
 #include "runtime/plan/plan.h"
@@ -50,6 +51,12 @@ class Executor {
   /// Everything that calls of this count, type and reduction need, done beforehand; every rank calls. The
   /// first such call does it otherwise.
   virtual void prepare(const Call&) {}
+
+  /// From any thread: ends the call under way and makes it and later ones throw `aborted`, "rank 3 <act>."
+  virtual void interrupt(std::string_view act) noexcept = 0;
+
+  /// After `interrupt`, with no call under way: tells the other ranks, where `interrupt` did not.
+  virtual void give_up() noexcept {}
 
   /// What has gone wrong since the last call returned, if something has.
   virtual std::optional<Error> failure() { return std::nullopt; }

@@ -14,7 +14,8 @@ void set_word(char (&word)[CallDescription::kWord], std::string_view text) {
 }
 
 std::string difference(const CallDescription& a, const CallDescription& b) {
-  if (std::string_view(a.plan) != b.plan) return fmt::format("plans {} and {}", a.plan, b.plan);
+  const auto plan = [](const CallDescription& call) { return call.plan[0] ? call.plan : "none (NULL)"; };
+  if (std::string_view(a.plan) != b.plan) return fmt::format("plans {} and {}", plan(a), plan(b));
   if (a.operation != b.operation) return fmt::format("operation numbers {} and {}", a.operation, b.operation);
   if (a.count != b.count) return fmt::format("counts {} and {}", a.count, b.count);
   if (std::string_view(a.type) != b.type) return fmt::format("data types {} and {}", a.type, b.type);
@@ -39,9 +40,10 @@ void require_agreement(const std::vector<CallDescription>& calls) {
     if (const auto text = difference(calls[0], calls[rank]); !text.empty())
       throw Error(
           ErrorCode::mismatch,
-          fmt::format("ranks 0 and {} call all-reduce number {} with different {}; all ranks must pass "
-                      "the same.",
-                      rank, calls[0].operation, text));
+          fmt::format("ranks 0 and {} {} with different {}; all ranks must pass the same.", rank,
+                      calls[0].type[0] == 0 ? std::string("make a communicator")
+                                            : fmt::format("call all-reduce number {}", calls[0].operation),
+                      text));
 }
 
 std::string words_of(const CallDescription& call) {

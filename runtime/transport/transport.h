@@ -38,8 +38,8 @@ std::string not_called(const CallDescription& mine, const std::vector<int>& rank
 /// first-in, first-out stream with at most one send and one receive under way; over all lanes, a rank posts
 /// and awaits receives in the order in which its neighbour sends, and awaits the send of a lane after the
 /// receive that comes before it there, which lets a transport carry all lanes over one connection. One thread
-/// per rank uses a transport. Waiting functions throw `timeout` naming the peer, or `peer_failed` with the
-/// first reason that a rank gave.
+/// per rank uses a transport at a time; `interrupt` is for any other. Waiting functions throw `timeout`
+/// naming the peer, or `peer_failed` with the first reason that a rank gave.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -60,6 +60,10 @@ class Transport {
   /// Makes every waiting and later call of all ranks fail with `reason`, and takes this rank's buffers back:
   /// once it returns, nothing touches them unless holds_buffers() says so. The first reason counts.
   virtual void abort(const std::string& reason) noexcept = 0;
+
+  /// From any thread: makes this rank's waiting and later calls fail with `reason`. Tells nobody, which is
+  /// for `abort`.
+  virtual void interrupt(const std::string& reason) noexcept = 0;
 
   /// After an abort: some buffer could not be taken back, and may be read or written at any time. They must
   /// then stay allocated for good.

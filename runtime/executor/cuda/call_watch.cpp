@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/base/environment.h"
+#include "runtime/base/thread.h"
 
 namespace cerar::runtime {
 
@@ -17,7 +18,8 @@ CallWatch::CallWatch(DeviceHandle device, DeviceTransport& transport, std::chron
     call.started = DeviceEvent(device_);
     call.finished = DeviceEvent(device_);
   }
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  thread_ = start_thread<std::jthread>("that watches over calls",
+                                       [this](const std::stop_token& stop) { run(stop); });
 }
 
 CallWatch::~CallWatch() { stop(); }

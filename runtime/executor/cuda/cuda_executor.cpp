@@ -101,6 +101,14 @@ class CudaExecutor final : public Executor {
 
   std::optional<Error> failure() override { return watch_.failure(); }
 
+  // The watch's thread ends what is enqueued, and NCCL's calls.
+  void interrupt(std::string_view act) noexcept override {
+    try {
+      watch_.fail(Error(ErrorCode::aborted, fmt::format("rank {} {}.", transport_->rank(), act)));
+    } catch (const std::exception&) {  // no memory for the sentence
+    }
+  }
+
  private:
   using Key = std::tuple<std::uint64_t, DataType, Reduction>;
 
@@ -135,7 +143,9 @@ class CudaExecutor final : public Executor {
 
   void require_healthy() {
     if (const auto error = watch_.failure())
-      throw Error(error->code() == ErrorCode::timeout ? ErrorCode::timeout : ErrorCode::peer_failed,
+      throw Error(error->code() == ErrorCode::timeout || error->code() == ErrorCode::aborted
+                      ? error->code()
+                      : ErrorCode::peer_failed,
                   fmt::format("this communicator failed before: {}", error->what()));
   }
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <optional>
+#include <stdexcept>
 
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
@@ -70,8 +72,11 @@ class HostExecutor final : public Executor {
   }
 
   CallReport all_reduce(const Call& call) override {
-    if (failure_)
-      throw Error(ErrorCode::peer_failed, fmt::format("this communicator failed before: {}", *failure_));
+    if (failure_) {
+      transport_->abort(failure_->what());  // for ranks that could not be told before
+      throw Error(failure_->code() == ErrorCode::aborted ? ErrorCode::aborted : ErrorCode::peer_failed,
+                  fmt::format("this communicator failed before: {}", failure_->what()));
+    }
     CallReport report{.operation = operation_++};
     // A disagreement is found before any data moves and leaves the communicator as it was.
     try {
@@ -79,29 +84,58 @@ class HostExecutor final : public Executor {
       run(call, report);
       return report;
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::mismatch && !report.variant) throw;
-      std::string sentence = with_call(error.what(), report.operation, plan_.get());
-      if (error.code() == ErrorCode::timeout) sentence = with_timeout_advice(std::move(sentence));
-      const Error complete(error.code(), sentence);
+      const auto own = interrupted();
+      if (error.code() == ErrorCode::mismatch && !report.variant && !own) throw;
+      const Error& first = own ? *own : error;
+      std::string sentence = with_call(first.what(), report.operation, plan_.get());
+      if (first.code() == ErrorCode::timeout) sentence = with_timeout_advice(std::move(sentence));
+      const Error complete(first.code(), sentence);
       fail(complete);
       throw complete;
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception& exhausted) {
+      if (!dynamic_cast<const std::bad_alloc*>(&exhausted) &&
+          !dynamic_cast<const std::length_error*>(&exhausted)) {
+        fail(Error(ErrorCode::internal, exhausted.what()));
+        throw;
+      }
       const Error error(
           ErrorCode::system,
           fmt::format("memory is exhausted on rank {} by a vector of {} bytes; use smaller ones.",
                       transport_->rank(), call.count * size_of(call.type)));
       fail(error);
       throw error;
-    } catch (const std::exception& error) {
-      fail(error);
-      throw;
     }
   }
 
+  void interrupt(std::string_view act) noexcept override {
+    try {
+      const Error reason(ErrorCode::aborted, fmt::format("rank {} {}.", transport_->rank(), act));
+      {
+        const std::lock_guard lock(mutex_);
+        if (!interrupted_) interrupted_ = reason;
+      }
+      transport_->interrupt(reason.what());
+    } catch (const std::exception&) {  // no memory for the sentence
+      transport_->interrupt("a rank gave up.");
+    }
+  }
+
+  void give_up() noexcept override {
+    const auto own = interrupted();
+    if (own && !failure_) fail(*own);
+  }
+
+  std::optional<Error> failure() override { return interrupted(); }
+
  private:
-  void fail(const std::exception& error) {
-    failure_ = error.what();
+  void fail(const Error& error) {
+    failure_ = error;
     transport_->abort(error.what());
+  }
+
+  std::optional<Error> interrupted() const {
+    const std::lock_guard lock(mutex_);
+    return interrupted_;
   }
 
   void run(const Call& call, CallReport& report) {
@@ -161,8 +195,11 @@ class HostExecutor final : public Executor {
   std::shared_ptr<const HostKernels> kernels_;
   std::unique_ptr<Transport> transport_;
   std::uint64_t operation_ = 0;
-  std::optional<std::string> failure_;
+  std::optional<Error> failure_;
   std::optional<Workspace> workspace_;
+
+  mutable std::mutex mutex_;
+  std::optional<Error> interrupted_;  // by another thread, under the mutex
 };
 
 }  // namespace

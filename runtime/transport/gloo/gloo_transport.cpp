@@ -4,6 +4,8 @@
 #include <gloo/common/error.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <type_traits>
 
 #include "runtime/base/deadline.h"
@@ -27,6 +29,7 @@ using Side = Patience::Side;
 
 // For what is said while everything else has failed already; a rank that runs answers at once.
 constexpr std::chrono::milliseconds kAnswerLimit = 250ms;
+constexpr std::chrono::milliseconds kInterruptedLimit = 50ms;  // the caller wants to have done with it
 constexpr std::chrono::milliseconds kLeaveLimit = 5s;
 
 // The descriptions of one peer's calls: a receive is posted ahead of the peer's next call.
@@ -115,10 +118,18 @@ class GlooTransport final : public Transport {
     if (!context_) return;
     try {
       failure_ = reason;
-      close(News::Kind::gives_up, reason, kAnswerLimit);
+      close(News::Kind::gives_up, reason, interrupted_ ? kInterruptedLimit : kAnswerLimit);
     } catch (const std::exception&) {
       disconnect();  // without memory to tell, closing has to say it
     }
+  }
+
+  void interrupt(const std::string& reason) noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (!context_ || interrupted_) return;
+    interruption_ = reason;
+    interrupted_ = true;
+    patience_->interrupt();
   }
 
  private:
@@ -155,10 +166,17 @@ class GlooTransport final : public Transport {
   void require_working() {
     if (!context_)
       throw Error(ErrorCode::peer_failed, failure_.empty() ? "the communicator failed." : failure_);
-    if (news_->reason()) throw_reason();
+    if (gave_up()) throw_reason();
   }
 
+  // This rank or another one.
+  bool gave_up() const { return interrupted_ || news_->reason(); }
+
   [[noreturn]] void throw_reason() {
+    if (interrupted_) {
+      const std::lock_guard lock(mutex_);
+      throw Error(ErrorCode::peer_failed, interruption_);
+    }
     throw Error(ErrorCode::peer_failed, news_->reason().value_or("the communicator failed."));
   }
 
@@ -178,7 +196,7 @@ class GlooTransport final : public Transport {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
-      if (news_->reason()) throw_reason();
+      if (gave_up()) throw_reason();
       if (news_->left(peer))
         throw Error(ErrorCode::peer_failed,
                     fmt::format("rank {} has left the communicator that rank {} still uses.", peer, rank()));
@@ -196,20 +214,26 @@ class GlooTransport final : public Transport {
     if (end == End::expired) give_up(side, peer);
   }
 
-  // Runs what waits for data to move. Gloo has one exception for connections that are lost and for silence.
+  // Runs what waits for data to move, on the ring's connections, which are lost when it is called off.
   template <typename Wait>
   void timed(Side side, int peer, Wait wait) {
     require_working();
-    const auto begin = Clock::now();
-    guarded(peer, [&] {
+    const auto deadline = Clock::now() + data_limit();
+    const End end = guarded(peer, [&] {
       try {
-        wait();
+        return patience_->wait(wait, [this] { ring_->call_off(); }, deadline);
       } catch (const gloo::IoException&) {
-        if (!news_->reason() && Clock::now() - begin >= timeout_) give_up(side, peer);
-        throw;
+        // Gloo has one exception for connections that are lost and for silence.
+        if (gave_up() || Clock::now() < deadline) throw;
+        return End::expired;
       }
     });
+    if (end == End::interrupted) throw_reason();
+    if (end == End::expired) give_up(side, peer);
   }
+
+  // Leaves time to ask who is silent before the caller's limit is over.
+  std::chrono::milliseconds data_limit() const { return timeout_ - std::min(timeout_ / 8, kAnswerLimit); }
 
   // The peer may itself wait for another, which it will name: only one that does not answer is to blame.
   [[noreturn]] void give_up(Side side, int peer) {
@@ -254,6 +278,7 @@ class GlooTransport final : public Transport {
 
   // The order matters: threads end before the buffers that they use, buffers before the connections.
   void disconnect() noexcept {
+    const std::lock_guard lock(mutex_);  // not while another thread interrupts
     ring_.reset();
     news_.reset();
     callers_.clear();
@@ -272,6 +297,10 @@ class GlooTransport final : public Transport {
   std::vector<Caller> callers_;  // [rank]
   std::unique_ptr<Patience> patience_;
   std::unique_ptr<News> news_;
+
+  std::atomic<bool> interrupted_ = false;
+  std::mutex mutex_;
+  std::string interruption_;  // under the mutex
 };
 
 void check(const GlooOptions& options) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/signals.h"
+#include "runtime/base/thread.h"
 #include "runtime/transport/gloo/slots.h"
 
 namespace cerar::runtime {
@@ -18,8 +19,7 @@ News::News(gloo::Context& context, Patience& patience, std::function<void()> gav
     peer.acknowledged = context.createUnboundBuffer(&received_acknowledgement_, 1);
   }
   hears_ = context.createUnboundBuffer(&heard_, sizeof(heard_));
-  const SignalsBlocked blocked;
-  thread_ = std::thread([this] { listen(); });
+  thread_ = start_thread("that listens to other ranks", [this] { listen(); });
 }
 
 News::~News() {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -34,19 +35,23 @@ class Patience {
   /// The same, whatever `interrupt` was called.
   End wait_uninterrupted(Buffer& buffer, Side side, Clock::time_point deadline);
 
+  /// The same of anything else that waits: until `attempt` returns, or throws because `call_off` was called
+  /// in another thread, after which it cannot go on.
+  End wait(const std::function<void()>& attempt, const std::function<void()>& call_off,
+           Clock::time_point deadline);
+
   /// Ends this and every later `wait`.
   void interrupt();
 
  private:
   End wait(Buffer& buffer, Side side, Clock::time_point deadline, bool heeds_interrupt);
-  void call_off();
+  class Waiting;
   void keep_deadlines();
 
   const std::chrono::milliseconds usual_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  Buffer* waiting_ = nullptr;
-  Side side_ = Side::receive;
+  const std::function<void()>* call_off_ = nullptr;  // of the wait under way
   bool heeds_interrupt_ = false, expired_ = false, interrupted_ = false, stopping_ = false;
   Clock::time_point deadline_, next_look_;
   std::thread thread_;

@@ -108,6 +108,14 @@ class LocalTransport final : public Transport {
   void wait_sent(int lane) override { wait_done(rank_, lane, &Mailbox::sends); }
 
   void abort(const std::string& reason) noexcept override {
+    interrupt(reason);
+    // From here on no copy begins; those under way end before the caller gets its buffers back.
+    withdraw(group_->links[rank_], &Mailbox::sends);
+    withdraw(group_->links[previous()], &Mailbox::receives);
+  }
+
+  // The ranks have one state, so all of them hear of it.
+  void interrupt(const std::string& reason) noexcept override {
     {
       const std::lock_guard lock(group_->mutex);
       if (!group_->failure) group_->failure = reason;
@@ -117,9 +125,6 @@ class LocalTransport final : public Transport {
       const std::lock_guard lock(link.mutex);  // so that no waiter is between its check and its wait
       link.changed.notify_all();
     }
-    // From here on no copy begins; those under way end before the caller gets its buffers back.
-    withdraw(group_->links[rank_], &Mailbox::sends);
-    withdraw(group_->links[previous()], &Mailbox::receives);
   }
 
  private:

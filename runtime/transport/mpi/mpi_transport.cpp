@@ -4,10 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <deque>
+#include <mutex>
 #include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -64,11 +67,15 @@ class MpiTransport final : public Transport {
     mpi_call("MPI_Comm_rank", MPI_Comm_rank, comm_, &rank_);
     mpi_call("MPI_Comm_size", MPI_Comm_size, comm_, &size_);
     exchange_ = std::make_unique<Exchange>(size_);
+    int level = MPI_THREAD_SINGLE;
+    mpi_call("MPI_Query_thread", MPI_Query_thread, &level);
+    any_thread_ = level == MPI_THREAD_MULTIPLE;
   }
 
   ~MpiTransport() override {
     int finalized = 0;
     MPI_Finalized(&finalized);
+    if (!finalized) tell();
     const bool quiet = !failure_ && !notices_->told();
     if (finalized) {  // MPI took back everything, and must not be called
       static_cast<void>(notices_.release());
@@ -83,6 +90,7 @@ class MpiTransport final : public Transport {
   int size() const override { return size_; }
 
   std::vector<CallDescription> exchange(const CallDescription& mine) override {
+    user_ = std::this_thread::get_id();
     throw_if_failed();
     Exchange& now = *exchange_;
     now.mine = mine;
@@ -152,21 +160,29 @@ class MpiTransport final : public Transport {
   }
 
   void abort(const std::string& reason) noexcept override {
+    // A thread that MPI may not know leaves it to the application's next call.
+    const bool may_call = any_thread_ || user_ == std::this_thread::get_id();
     try {
-      if (!failure_) listen();  // another rank may have been first
+      if (!failure_ && !interrupted_ && may_call) listen();  // another rank may have been first
     } catch (...) {
     }
     try {
-      if (!failure_) {
-        failure_ = reason;
-        notices_->tell_all(Notice::Kind::failed, reason);
-      }
-    } catch (...) {  // the others find out by themselves
+      if (!failure_) failure_ = untold_ = reason;
+    } catch (...) {
     }
+    if (!may_call) return;
+    tell();
     try {
       take_buffers_back();
     } catch (...) {
     }
+  }
+
+  void interrupt(const std::string& reason) noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (interrupted_) return;
+    interruption_ = reason;
+    interrupted_ = true;
   }
 
  private:
@@ -196,7 +212,19 @@ class MpiTransport final : public Transport {
     return done != 0;
   }
 
+  void tell() noexcept {
+    try {
+      if (const auto reason = std::exchange(untold_, std::nullopt))
+        notices_->tell_all(Notice::Kind::failed, *reason);
+    } catch (...) {  // the others find out by themselves
+    }
+  }
+
   void throw_if_failed() const {
+    if (interrupted_) {
+      const std::lock_guard lock(mutex_);
+      throw Error(ErrorCode::peer_failed, interruption_);
+    }
     if (failure_) throw Error(ErrorCode::peer_failed, *failure_);
   }
 
@@ -250,7 +278,8 @@ class MpiTransport final : public Transport {
     for (MPI_Request& request : exchange_->receives) requests.push_back(&request);
     std::erase_if(requests, [](const MPI_Request* request) { return *request == MPI_REQUEST_NULL; });
     for (MPI_Request* request : requests) mpi_call("MPI_Cancel", MPI_Cancel, request);
-    const auto deadline = Clock::now() + std::min<Clock::duration>(timeout_ / 8, std::chrono::seconds(1));
+    const auto most = interrupted_ ? std::chrono::milliseconds(50) : std::chrono::milliseconds(1000);
+    const auto deadline = Clock::now() + std::min(timeout_ / 8, most);
     for (Pause pause; !requests.empty() && Clock::now() < deadline; pause())
       std::erase_if(requests, [](MPI_Request* request) {
         MPI_Status status;
@@ -265,7 +294,13 @@ class MpiTransport final : public Transport {
   std::unique_ptr<Exchange> exchange_;
   std::deque<Lane> lanes_;  // MPI keeps no pointer to a request, but wait() does
   std::set<int> waiting_;   // ranks that said so during this rank's present wait
-  std::optional<std::string> failure_;
+  std::optional<std::string> failure_, untold_;
+  bool any_thread_ = false;  // MPI may be called from
+  std::thread::id user_ = std::this_thread::get_id();
+
+  std::atomic<bool> interrupted_ = false;
+  mutable std::mutex mutex_;
+  std::string interruption_;  // under the mutex
 };
 
 void check_communicator(MPI_Comm comm) {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/base/signals.h"
+#include "runtime/base/thread.h"
 #include "runtime/transport/nccl/nccl.h"
 
 namespace cerar::runtime {
@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPause = std::chrono::microseconds(200);
 // How long an abort waits for a call of NCCL in another thread to return by itself. Ending it from outside is
 // for calls that hang.
-constexpr auto kGrace = std::chrono::milliseconds(200);
+constexpr auto kGrace = std::chrono::milliseconds(50);
 
 void* pointer_to(CuAddress address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); }
 
@@ -364,8 +364,7 @@ OwnedComm split_theirs(NcclComm parent, int rank, DeviceHandle device, Clock::ti
     bool returned = false, abandoned = false, done = false;
   };
   const auto splitting = std::make_shared<Threaded>();
-  const SignalsBlocked for_the_thread;
-  std::thread thread([splitting, parent, rank, device = std::move(device)]() mutable {
+  auto split = [splitting, parent, rank, device = std::move(device)]() mutable {
     NcclResult result = kNcclUnhandledCudaError;
     try {
       const OutsideCaptures outside;
@@ -380,7 +379,8 @@ OwnedComm split_theirs(NcclComm parent, int rank, DeviceHandle device, Clock::ti
     splitting->changed.notify_all();
     if (splitting->abandoned && splitting->made) nccl().ncclCommAbort(splitting->made);
     splitting->changed.wait(lock, [&] { return splitting->done || splitting->abandoned; });
-  });
+  };
+  std::thread thread = start_thread("in which NCCL splits the communicator", std::move(split));
   {
     std::unique_lock lock(splitting->mutex);
     splitting->abandoned =
