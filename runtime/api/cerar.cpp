@@ -92,7 +92,7 @@ cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDa
                   "stream is not null; host communicators take no stream, pass NULL.");
     auto call = cerar::runtime::checked_call(send, recv, count, type, op);
     call.stream = stream;
-    comm->last = comm->executor->all_reduce(call);
+    comm->keep_last(comm->executor->all_reduce(call));
   });
 }
 
@@ -114,9 +114,9 @@ cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error) {
 
 cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info) {
   return guard([&] {
-    const Claim claim(comm, Claim::Kind::call);
+    const Claim claim(comm, Claim::Kind::look);
     require(info, "info");
-    const auto& last = comm->last;
+    const auto last = comm->last_call();
     *info = {};
     info->operation = last.operation;
     info->scratch_bytes = last.scratch_bytes;

@@ -6,8 +6,8 @@
  * Calls do not depend on their caller's floating-point environment, locale, signal handlers or cancellation,
  * and leave them, and errno, as they were. A communicator belongs to the process that made it: a child that
  * was forked later makes its own. One thread at a time calls with a communicator; a second one is refused, as
- * is a handle that is destroyed. cerarCommAbort, cerarCommGetAsyncError and cerarCommDestroy may be called
- * meanwhile, from any thread. */
+ * is a handle that is destroyed. cerarCommAbort, cerarCommDestroy, cerarCommGetAsyncError and
+ * cerarCommLastCall may be called meanwhile, from any thread. */
 #ifndef CERAR_H
 #define CERAR_H
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -53,9 +54,20 @@ struct cerarComm {
   cerarComm(const cerarComm&) = delete;
   cerarComm& operator=(const cerarComm&) = delete;
 
+  /// What the last successful call did; asked for beside calls.
+  cerar::runtime::CallReport last_call() const {
+    const std::lock_guard lock(mutex);
+    return last;
+  }
+  void keep_last(const cerar::runtime::CallReport& report) {
+    const std::lock_guard lock(mutex);
+    last = report;
+  }
+
   std::shared_ptr<const cerar::runtime::Plan> plan;  // outlives the report's pointer into it
   std::unique_ptr<cerar::runtime::Executor> executor;
-  cerar::runtime::CallReport last;
+  mutable std::mutex mutex;
+  cerar::runtime::CallReport last;  // under the mutex
   const bool takes_stream;
   cerar::runtime::Uses uses;
 };

@@ -78,6 +78,47 @@ TEST_F(Failures, AClockStartsAtTheEndOfTheCallBefore) {
   });
 }
 
+// Rank 0 waits for ranks that do not call, until another thread aborts.
+TEST_F(Failures, AnAbortEndsACallThatWaitsAndEveryLaterOne) {
+  for (const Link link : {Link::nccl, Link::peers}) {
+    SCOPED_TRACE(name_of(link));
+    const DeviceRanks ranks(link, plan_, 3, 60000);
+    std::chrono::steady_clock::time_point begun, ended;
+    ranks.run([&](int rank) {
+      if (rank == 0) {
+        const Side side(ranks, rank);
+        cerarResult_t result;
+        do result = side.call();
+        while (result == cerarInvalidArgument);  // refused beside the question of rank 1
+        ended = std::chrono::steady_clock::now();
+        EXPECT_EQ(result, cerarAborted);
+        expect_words(cerarGetLastError(), {"rank 0 aborted its communicator"});
+        EXPECT_EQ(awaited_error(ranks.comm(0)), cerarAborted);
+        EXPECT_EQ(side.call(), cerarAborted);
+        side.wait();
+      }
+      if (rank == 1) {
+        while (cerarCommPrepare(ranks.comm(0), 0, cerarFloat32, cerarSum) == cerarSuccess)
+          std::this_thread::yield();
+        expect_words(cerarGetLastError(), {"in use by another thread"});
+        begun = std::chrono::steady_clock::now();
+        EXPECT_EQ(cerarCommAbort(ranks.comm(0)), cerarSuccess);
+      }
+    });
+    EXPECT_LT(ended - begun, std::chrono::seconds(5));
+    ranks.run([&](int rank) {
+      if (rank == 0) return;
+      if (link == Link::nccl) {  // each process has to end its own
+        EXPECT_EQ(cerarCommAbort(ranks.comm(rank)), cerarSuccess);
+        return;
+      }
+      const Side side(ranks, rank);
+      EXPECT_EQ(side.call(), cerarPeerFailed);
+      expect_words(cerarGetLastError(), {"rank 0 aborted its communicator"});
+    });
+  }
+}
+
 // One rank's n-th call of a function of NCCL's fails; every rank hears of it, and nobody hangs.
 void fail_nccl(const DeviceRanks& ranks, const char* function, const std::vector<std::string>& words) {
   SCOPED_TRACE(function);

@@ -187,7 +187,7 @@ TEST(Caller, CancellationWaitsForTheEndOfTheCall) {
                   },
                   &work),
               0);
-    while (cerarCommPrepare(comms[1], 1, cerarFloat32, cerarSum) == cerarSuccess) std::this_thread::yield();
+    while (cerarCommPrepare(comms[1], 0, cerarFloat32, cerarSum) == cerarSuccess) std::this_thread::yield();
     pthread_cancel(thread);
     std::vector<float> vector(5000, 1.0f);
     EXPECT_EQ(cerarAllReduce(vector.data(), vector.data(), vector.size(), cerarFloat32, cerarSum, comms[0],

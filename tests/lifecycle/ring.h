@@ -80,11 +80,12 @@ class Waiting {
  public:
   explicit Waiting(cerarComm_t comm)
       : thread_([this, comm] {
-          outcome_ = call(comm);
+          do outcome_ = call(comm);
+          while (outcome_.result == cerarInvalidArgument);  // refused beside the question below
           ended_ = Clock::now();
         }) {
     // Until it is in its call: then, and only then, another thread is refused.
-    while (outcome_of(cerarCommPrepare(comm, 1, cerarFloat32, cerarSum)).result == cerarSuccess)
+    while (outcome_of(cerarCommPrepare(comm, 0, cerarFloat32, cerarSum)).result == cerarSuccess)
       std::this_thread::yield();
   }
   Outcome join() {

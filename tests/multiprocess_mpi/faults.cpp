@@ -1,8 +1,10 @@
 // Ranks that do not do the same: all of them learn it, in time, and what can go on does.
 #include <sys/time.h>
 
+#include <chrono>
 #include <csignal>
 #include <ctime>
+#include <thread>
 
 #include "tests/multiprocess_mpi/ranks.h"
 
@@ -93,6 +95,37 @@ void one_stands_still(const std::string& plans, int rank, int ranks) {
   check_sum(Comm(MPI_COMM_WORLD, plan), rank, ranks, 100000, true, 6);
 }
 
+// Rank 1 waits for rank 0, until a second thread of it has enough; every rank hears of it.
+void one_aborts(int rank) {
+  const Comm comm(MPI_COMM_WORLD, nullptr, 60000);
+  check_sum(comm, rank, size_of(MPI_COMM_WORLD), kCount, true, 7);
+  if (rank == 1) {
+    std::chrono::steady_clock::time_point begun;
+    std::thread aborts([&] {
+      while (cerarCommPrepare(comm, 0, cerarFloat32, cerarSum) == cerarSuccess) std::this_thread::yield();
+      begun = std::chrono::steady_clock::now();
+      cerarCommAbort(comm);
+    });
+    auto result = cerarInvalidArgument;
+    while (result == cerarInvalidArgument) result = call(comm);  // refused beside the other's question
+    const auto took = std::chrono::steady_clock::now() - begun;
+    expect(result, {cerarAborted});
+    aborts.join();
+    check_sentence({"rank 1 aborted its communicator", "number 2"});
+    check(took < std::chrono::seconds(5), "it took {} ms",
+          std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+    expect(call(comm), {cerarAborted});
+  } else if (rank != 0) {
+    expect(call(comm), {cerarPeerFailed});
+    check_sentence({"rank 1 aborted its communicator"});
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    expect(call(comm), {cerarPeerFailed});
+    check_sentence({"rank 1 aborted its communicator"});
+  }
+}
+
 // A rank that never asks for a communicator.
 void one_never_joins(int rank) {
   cerarComm_t comm = nullptr;
@@ -125,6 +158,7 @@ void faults(const std::string& plans) {
   a_plan_for_other_ranks(plans, rank, ranks);
   one_never_calls(plans, rank, ranks);
   one_stands_still(plans, rank, ranks);
+  one_aborts(rank);
   one_never_joins(rank);
 }
 

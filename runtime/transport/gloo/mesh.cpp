@@ -21,6 +21,7 @@
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 #include "runtime/base/signals.h"
+#include "runtime/base/thread.h"
 #include "runtime/transport/gloo/gloo_words.h"
 #include "runtime/transport/gloo/interface.h"
 #include "runtime/transport/store/meeting_server.h"
@@ -124,6 +125,11 @@ std::shared_ptr<gloo::transport::Device> make_device(const Offer& offer) {
     gloo::transport::tcp::attr attributes;
     attributes.hostname = offer.endpoint.address();
     return gloo::transport::tcp::CreateDevice(attributes);
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::system,
+                fmt::format("the system refused a thread for connections ({}); raise the limit on processes "
+                            "(ulimit -u) or free memory.",
+                            error.code().message()));
   } catch (const std::exception& error) {
     throw Error(ErrorCode::system,
                 fmt::format("the system refused connections at {} ({}): {}.", offer.endpoint.address(),
@@ -261,11 +267,7 @@ class Connecting {
     steps_.push_back(to_next.active ? to_next : from_previous);
     steps_.push_back(to_next.active ? from_previous : to_next);
     steps_.push_back({previous(), false, from, [this] { ring_->greet(); }});
-    std::thread thread;
-    {
-      const SignalsBlocked blocked;
-      thread = std::thread([this] { run_steps(); });
-    }
+    std::thread thread = start_thread("that connects to other ranks", [this] { run_steps(); });
     std::exception_ptr failure;
     try {
       keep_deadline();

@@ -14,7 +14,7 @@
 #include <system_error>
 
 #include "runtime/base/error.h"
-#include "runtime/base/signals.h"
+#include "runtime/base/thread.h"
 
 namespace cerar::runtime {
 namespace {
@@ -55,8 +55,7 @@ MeetingServer::MeetingServer(std::string name, std::vector<Descriptor> listeners
       ranks_(static_cast<std::size_t>(ranks)) {
   for (const Descriptor& listener : listeners_) watch(listener.get(), EPOLLIN, false);
   watch(waker_.get(), EPOLLIN, false);
-  const SignalsBlocked blocked;
-  thread_ = std::thread([this] { serve(); });
+  thread_ = start_thread("in which ranks meet", [this] { serve(); });
 }
 
 MeetingServer::~MeetingServer() {
