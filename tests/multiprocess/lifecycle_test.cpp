@@ -50,7 +50,7 @@ std::string ended_call(cerarComm_t comm, int ranks, std::size_t count, End end) 
   if (const auto result = end(); result != cerarSuccess) answer += "not ended: " + answer_of(result);
   calls.join();
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(ended - start);
-  std::printf("a call ended after %d ms\n", static_cast<int>(took.count()));
+  std::fprintf(stderr, "a call ended after %d ms\n", static_cast<int>(took.count()));
   return took > std::chrono::seconds(2) ? answer + " late" : answer;
 }
 
