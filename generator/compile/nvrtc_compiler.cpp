@@ -93,6 +93,16 @@ std::vector<CompiledKernel> read_resources(const std::string& log) {
   return result;
 }
 
+/// PTX holds strings as lists of numbers. What a source says of itself, as in CERAR_MARK("text"), stands as
+/// text behind its PTX, where it is looked for as in cubins.
+std::string marks_of(const std::string& source) {
+  static const std::regex mark("\nCERAR_MARK\\(\"([^\"\n]*)\"\\)");
+  std::string comments;
+  for (std::sregex_iterator at(source.begin(), source.end(), mark), end; at != end; ++at)
+    comments += "// " + (*at)[1].str() + "\n";
+  return comments;
+}
+
 void require_supported(const std::string& architecture) {
   if (!can_compile_for(architecture))
     throw Error(ErrorCode::unsupported,
@@ -141,7 +151,7 @@ std::string compile_ptx(const std::string& source, const std::string& architectu
   require_supported(architecture);
   Program program(source);
   program.compile(architecture);
-  return program.ptx();
+  return program.ptx() + marks_of(source);
 }
 
 }  // namespace cerar::generator

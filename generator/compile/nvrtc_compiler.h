@@ -40,7 +40,7 @@ inline constexpr const char* kFallbackTarget = "compute_80";
 Cubin compile_cubin(const std::string& source, const std::string& architecture);
 
 /// The same source as PTX, for drivers to compile, and for people and tests. `architecture`: "compute_80", or
-/// "sm_80".
+/// "sm_80". Texts of CERAR_MARK stand behind it as comments.
 std::string compile_ptx(const std::string& source, const std::string& architecture);
 
 }  // namespace cerar::generator

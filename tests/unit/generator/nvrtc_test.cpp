@@ -184,6 +184,16 @@ TEST_F(Nvrtc, SumsCompileToCopyAndAdd) {
   EXPECT_GT(count(compile_ptx(source_of("plain", 8, 2), "sm_80"), products), 0);
 }
 
+TEST_F(Nvrtc, PtxKeepsMarksAsText) {
+  const std::string source =
+      "#define CERAR_MARK(text) extern \"C\" __device__ const char mark[sizeof(text)] = text\n"
+      "CERAR_MARK(\"made for 0123\");\nextern \"C\" __global__ void k(float* a) { a[0] = 1; }\n";
+  EXPECT_EQ(compile_cubin(source, "sm_80").bytes.find("made for 0123") == std::string::npos, false);
+  const std::string ptx = compile_ptx(source, "compute_80");
+  EXPECT_THAT(ptx, ::testing::EndsWith("\n// made for 0123\n"));
+  EXPECT_THAT(ptx, HasSubstr(".entry k("));
+}
+
 TEST_F(Nvrtc, IsReproducible) {
   const std::string source = source_of("plain", 4, 2);
   EXPECT_EQ(compile_cubin(source, "sm_80").bytes, compile_cubin(source, "sm_80").bytes);
