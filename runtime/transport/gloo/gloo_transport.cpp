@@ -196,7 +196,8 @@ class GlooTransport final : public Transport {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
-      if (gave_up()) throw_reason();
+      // A rank that gives up because of another one closes its connections, maybe before that one is heard.
+      if (gave_up() || (!news_->left(peer) && other_reason_within(kAnswerLimit))) throw_reason();
       if (news_->left(peer))
         throw Error(ErrorCode::peer_failed,
                     fmt::format("rank {} has left the communicator that rank {} still uses.", peer, rank()));
@@ -252,7 +253,7 @@ class GlooTransport final : public Transport {
     char nothing = 0;
     const auto never = context_->createUnboundBuffer(&nothing, 1);
     patience_->wait(*never, Side::receive, Clock::now() + limit);
-    return news_->reason().has_value();
+    return gave_up();
   }
 
   void close(News::Kind kind, const std::string& text, std::chrono::milliseconds limit) {
