@@ -93,6 +93,9 @@ Claim::Claim(cerarComm_t comm, Kind kind) : comm_(comm), kind_(kind) {
     ++uses.lookers;
     return;
   }
+  if (uses.busy && uses.aborted)  // by the call under way, or by who aborts
+    throw Error(ErrorCode::aborted,
+                fmt::format("communicator {} was aborted; destroy it.", static_cast<const void*>(comm)));
   if (uses.busy) refuse(comm, "is in use by another thread; one thread at a time may call");
   uses.busy = true;
   uses.user = std::this_thread::get_id();
