@@ -118,12 +118,13 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
   for_each_in_parallel(sources.size(), [&](std::size_t i) {
     runtime::Variant& variant = result.variants[i];
     report("specialising " + variant.name);
-    const KernelSpec spec = make_kernel_spec(variant);
-    sources[i] = specialise(spec);
+    KernelSpec spec = make_kernel_spec(variant);
     variant.kernels.clear();
     variant.artefacts.clear();
     for (const std::string& role : roles(spec.family))
       variant.kernels.push_back({role, fmt::format("cerar_{}_{}", spec.prefix, role)});
+    spec.mark = runtime::kernel_mark(variant);
+    sources[i] = specialise(spec);
     record(variant, "source", sources[i]);
     report("specialised " + variant.name);
   });
@@ -151,6 +152,9 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
     directory.write(file_of(result.variants[i], "source"), sources[i]);
   for (const Job& job : jobs) {
     runtime::Variant& variant = result.variants[job.variant];
+    if (const auto problem = runtime::mark_problem(variant, job.bytes))
+      throw Error(ErrorCode::internal,
+                  fmt::format("what was compiled of {} for {} {}.", variant.name, job.target, *problem));
     record(variant, job.target, job.bytes);
     if (job.target != kHost && !is_ptx_target(job.target)) record_resources(variant, job);
     directory.write(variant.artefacts.back().file, job.bytes);

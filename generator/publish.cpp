@@ -12,6 +12,7 @@
 #include <string>
 
 #include "runtime/base/error.h"
+#include "runtime/base/file.h"
 #include "runtime/base/temporary_directory.h"
 #include "runtime/plan/plan_file.h"
 
@@ -20,16 +21,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// That a staging directory's name has more than its destination's: ".", ".", a process, "-" and a number.
+constexpr std::size_t kStagingCharacters = 24;
+
 [[noreturn]] void fail(const fs::path& path, const char* what, int reason) {
-  throw Error(ErrorCode::system,
-              fmt::format("{} cannot be {}: {}.", path.string(), what, std::strerror(reason)));
+  throw Error(ErrorCode::system, fmt::format("{} cannot be {}: {}; choose a directory that can be written.",
+                                             path.string(), what, std::strerror(reason)));
+}
+
+/// Of what is not there, that is known.
+void fail_if_hidden(const fs::path& path, const std::error_code& failure) {
+  if (failure && failure != std::errc::no_such_file_or_directory && failure != std::errc::not_a_directory)
+    fail(path, "reached", failure.value());
 }
 
 /// Absolute, without links and trailing slashes: renaming acts on the directory itself and its true parent.
 fs::path resolve(const fs::path& destination) {
   std::error_code failure;
-  fs::path path = fs::weakly_canonical(fs::absolute(destination), failure);
-  if (failure) fail(destination, "resolved", failure.value());
+  fs::path path = fs::absolute(destination, failure);
+  if (!failure) path = fs::weakly_canonical(path, failure);
+  if (failure) fail(destination, "reached", failure.value());
   return path.has_filename() ? path : path.parent_path();
 }
 
@@ -37,20 +48,28 @@ fs::path resolve(const fs::path& destination) {
 bool is_plan_directory(const fs::path& path) {
   std::error_code failure;
   if (!fs::is_directory(path, failure) || !fs::exists(path / runtime::kPlanFileName, failure)) return false;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, failure))
-    if (entry.path().filename() != runtime::kPlanFileName && entry.path().filename() != "kernels")
-      return false;
+  for (fs::directory_iterator at(path, failure), end; !failure && at != end; at.increment(failure))
+    if (at->path().filename() != runtime::kPlanFileName && at->path().filename() != "kernels") return false;
   return !failure;
 }
 
 void check_resolved(const fs::path& destination, bool replace) {
   const fs::path parent = destination.parent_path();
   std::error_code failure;
-  if (!fs::is_directory(parent, failure))
+  const bool has_parent = fs::is_directory(parent, failure);
+  fail_if_hidden(parent, failure);
+  if (!has_parent)
     throw Error(ErrorCode::system, fmt::format("{} cannot be written: its parent {} is not a directory.",
                                                destination.string(), parent.string()));
   if (::access(parent.c_str(), W_OK | X_OK) != 0) fail(parent, "written", errno);
-  if (!fs::exists(fs::symlink_status(destination, failure))) return;
+  // What is written first has a longer name.
+  const auto name_max = ::pathconf(parent.c_str(), _PC_NAME_MAX);
+  if (name_max > 0 &&
+      destination.filename().native().size() + kStagingCharacters > static_cast<std::size_t>(name_max))
+    fail(destination, "written", ENAMETOOLONG);
+  const fs::file_status status = fs::symlink_status(destination, failure);
+  fail_if_hidden(destination, failure);
+  if (!fs::exists(status)) return;
   if (is_plan_directory(destination)) {
     if (replace) return;
     throw Error(
@@ -58,7 +77,9 @@ void check_resolved(const fs::path& destination, bool replace) {
         fmt::format("{} already holds a plan; choose another directory, or leave out --keep to replace it.",
                     destination.string()));
   }
-  if (!fs::is_directory(destination, failure) || !fs::is_empty(destination, failure))
+  const bool is_free = fs::is_directory(destination, failure) && fs::is_empty(destination, failure);
+  fail_if_hidden(destination, failure);
+  if (!is_free)
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format(
@@ -66,22 +87,14 @@ void check_resolved(const fs::path& destination, bool replace) {
             destination.string()));
 }
 
-class Descriptor {
- public:
-  Descriptor(const fs::path& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
-    if (number_ < 0) fail(path, "opened", errno);
-  }
-  ~Descriptor() { ::close(number_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
+Descriptor open(const fs::path& path, int flags) {
+  Descriptor opened(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+  if (!opened.is_open()) fail(path, "opened", errno);
+  return opened;
+}
 
 void flush(const fs::path& directory) {
-  const Descriptor descriptor(directory, O_RDONLY | O_DIRECTORY);
+  const Descriptor descriptor = open(directory, O_RDONLY | O_DIRECTORY);
   // Some filesystems do not offer this for directories (EINVAL); the rename is then as durable as they make
   // it.
   if (::fsync(descriptor.number()) != 0 && errno != EINVAL) fail(directory, "flushed", errno);
@@ -148,13 +161,8 @@ void StagedDirectory::write(const fs::path& file, std::string_view bytes) {
   fs::create_directories(path.parent_path(), failure);
   if (failure) fail(path.parent_path(), "made", failure.value());
   directories_.insert(path.parent_path());
-  const Descriptor descriptor(path, O_WRONLY | O_CREAT | O_EXCL);
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor.number(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(path, "written", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
+  const Descriptor descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL);
+  if (!write_bytes(descriptor, bytes)) fail(path, "written", errno);
   if (::fsync(descriptor.number()) != 0) fail(path, "flushed", errno);
 }
 

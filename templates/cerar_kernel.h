@@ -64,6 +64,18 @@ const unsigned cerar_convert_arguments_size = sizeof(cerar_convert_arguments);
 #endif
 #endif
 
+// A text that every build of a file of kernels holds as it stands, for whoever loads it.
+#if defined(__CUDACC_RTC__) || defined(__CUDACC__)
+#define CERAR_MARK(text) extern "C" __device__ const char cerar_kernel_mark[sizeof(text)] = text
+#else
+#define CERAR_MARK(text)                                                                    \
+  extern "C" {                                                                              \
+  extern const char cerar_kernel_mark[sizeof(text)] __attribute__((visibility("default"))); \
+  const char cerar_kernel_mark[sizeof(text)] = text;                                        \
+  }                                                                                         \
+  static_assert(true, "")
+#endif
+
 // Every product is an explicit fused multiply-add and every step rounds once, so that CPU and GPU agree bit
 // for bit.
 CERAR_DEVICE unsigned cerar_bits(float value) {

@@ -115,7 +115,9 @@ std::string specialise(const KernelSpec& spec) {
   std::string text = header_comment(spec) + definitions(spec) + shim + "\n";
   const std::size_t begin = text.size();
   text += std::string(kSpecialisedMarker) + spec.family + ".cu\n" + body;
-  return lay_out(text, begin);
+  text = lay_out(text, begin);
+  if (!spec.mark.empty()) text += fmt::format("\nCERAR_MARK(\"{}\");\n", spec.mark);
+  return text;
 }
 
 std::vector<std::string> roles(std::string_view family) {

@@ -13,10 +13,10 @@ inline constexpr std::string_view kSpecialisedMarker = "// ---- specialised from
 
 /// The kernels of one variant as one self-contained file (no #include) that NVRTC, nvcc, Clang and a host
 /// compiler read: the shim, then the template with its parameters set, its kernels renamed to
-/// cerar_<prefix>_<role>, and every `if` gone that the parameters decide. The same spec gives the same bytes.
-/// Throws `invalid_plan` for an unknown family, an unknown or an unset parameter, a value of another type or
-/// size than the template declares, a number that is not finite, and for whatever the template itself refuses
-/// (then with Clang's message).
+/// cerar_<prefix>_<role>, every `if` gone that the parameters decide, and the mark as the last line. The same
+/// spec gives the same bytes. Throws `invalid_plan` for an unknown family, an unknown or an unset parameter,
+/// a value of another type or size than the template declares, a number that is not finite, and for whatever
+/// the template itself refuses (then with Clang's message).
 std::string specialise(const KernelSpec& spec);
 
 /// Roles of a family's kernels, in the order of the template. Throws `invalid_plan` for an unknown family.

@@ -9,7 +9,6 @@
 #include "runtime/api/comm.h"
 #include "runtime/api/guard.h"
 #include "runtime/executor/host/host_executor.h"
-#include "runtime/plan/plan_file.h"
 #include "runtime/transport/gloo/gloo_transport.h"
 #include "runtime/transport/local/local_transport.h"
 
@@ -24,8 +23,7 @@ cerarResult_t cerarPlanLoad(cerarPlan_t* plan, const char* directory) {
     require(plan, "plan");
     require(directory, "directory");
     *plan = nullptr;
-    auto loaded = std::make_shared<const cerar::runtime::Plan>(cerar::runtime::load_plan(directory));
-    *plan = new cerarPlan{std::move(loaded), directory};
+    *plan = cerar::runtime::load(directory).release();
   });
 }
 
@@ -37,7 +35,7 @@ cerarResult_t cerarPlanWorkers(cerarPlan_t plan, int* workers) {
   return guard([&] {
     require(plan, "plan");
     require(workers, "workers");
-    *workers = plan->plan->workers;
+    *workers = plan->plan().workers;
   });
 }
 

@@ -44,8 +44,9 @@ typedef enum { cerarSum = 0, cerarAverage = 1 } cerarRedOp_t;
 typedef struct cerarPlan* cerarPlan_t;
 typedef struct cerarComm* cerarComm_t;
 
-/* Loads a plan directory made by cerar-tune, all or nothing. Communicators keep what they need of it: it may
- * be freed while they live. */
+/* Loads a plan directory made by cerar-tune, all or nothing: every file is read and verified here, and
+ * nothing of the directory is needed afterwards. While another plan takes its place, the one or the other is
+ * loaded. Communicators keep what they need of the plan: it may be freed while they live. */
 CERAR_API cerarResult_t cerarPlanLoad(cerarPlan_t* plan, const char* directory);
 CERAR_API cerarResult_t cerarPlanFree(cerarPlan_t plan);
 CERAR_API cerarResult_t cerarPlanWorkers(cerarPlan_t plan, int* workers);

@@ -21,10 +21,9 @@ namespace {
 
 std::unique_ptr<cerarComm> make_comm(std::unique_ptr<DeviceTransport> transport, cerarPlan_t plan,
                                      std::chrono::milliseconds timeout, bool meets) {
-  const auto shared = plan ? plan->plan : nullptr;
-  auto executor = cerar::runtime::make_cuda_executor(shared, plan ? plan->directory : "",
-                                                     std::move(transport), timeout, meets);
-  return std::make_unique<cerarComm>(shared, std::move(executor), true);
+  const auto loaded = plan ? plan->loaded : nullptr;
+  auto executor = cerar::runtime::make_cuda_executor(loaded, std::move(transport), timeout, meets);
+  return std::make_unique<cerarComm>(loaded ? loaded->plan : nullptr, std::move(executor), true);
 }
 
 }  // namespace

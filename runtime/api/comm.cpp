@@ -39,21 +39,34 @@ void check_pointer(const void* pointer, const char* name, DataType type) {
 
 }  // namespace
 
+std::unique_ptr<cerarPlan> load(const std::filesystem::path& directory) {
+  auto plan = std::make_unique<cerarPlan>();
+  plan->loaded = std::make_shared<const LoadedPlan>(load_plan_directory(directory));
+  try {
+    plan->host = std::make_shared<const HostKernels>(*plan->loaded);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_plan) throw;
+    plan->no_host = error;  // GPUs do without
+  }
+  return plan;
+}
+
 void check_threads(int ranks) {
   if (ranks < 1 || ranks > 4096)
     throw Error(ErrorCode::invalid_argument, fmt::format("ranks is {} but must lie in 1..4096.", ranks));
 }
 
 void check_workers(cerarPlan_t plan, int ranks) {
-  if (plan && ranks != 1 && ranks != plan->plan->workers)
+  if (plan && ranks != 1 && ranks != plan->plan().workers)
     throw Error(
         ErrorCode::invalid_plan,
         fmt::format("the plan is for {} workers but {} ranks were asked for; run cerar-tune --workers {}.",
-                    plan->plan->workers, ranks, ranks));
+                    plan->plan().workers, ranks, ranks));
 }
 
 SharedPlan shared_plan(cerarPlan_t plan, int ranks) {
-  if (plan) return {plan->plan, std::make_shared<const HostKernels>(*plan->plan, plan->directory)};
+  if (plan && plan->no_host) throw *plan->no_host;
+  if (plan) return {plan->loaded->plan, plan->host};
   const auto ring = std::make_shared<const Plan>(builtin_ring_plan(ranks));
   return {ring, std::make_shared<const HostKernels>(*ring, builtin_ring_kernels())};
 }

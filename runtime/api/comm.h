@@ -4,9 +4,9 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -15,13 +15,16 @@
 #include "runtime/base/error.h"
 #include "runtime/executor/executor.h"
 #include "runtime/executor/host/host_kernels.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/plan_directory.h"
 #include "runtime/transport/transport.h"
 
-/// A loaded plan with the directory it came from.
+/// A loaded plan, its host libraries open where this machine runs them.
 struct cerarPlan {
-  std::shared_ptr<const cerar::runtime::Plan> plan;
-  std::filesystem::path directory;
+  std::shared_ptr<const cerar::runtime::LoadedPlan> loaded;
+  std::shared_ptr<const cerar::runtime::HostKernels> host;
+  std::optional<cerar::Error> no_host;  ///< why `host` is null, for who asks for it
+
+  const cerar::runtime::Plan& plan() const { return *loaded->plan; }
 };
 
 namespace cerar::runtime {
@@ -79,6 +82,11 @@ struct SharedPlan {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const HostKernels> kernels;
 };
+
+/// A plan directory's content, host kernels included. A plan for GPUs alone or for another processor has
+/// none, nor has any plan where the system opens no library from memory. Throws what load_plan_directory
+/// throws, and `invalid_plan` where a library is not what the plan says.
+std::unique_ptr<cerarPlan> load(const std::filesystem::path& directory);
 
 /// `plan`'s own, or those of the exact ring where it is null.
 SharedPlan shared_plan(cerarPlan_t plan, int ranks);

@@ -15,7 +15,8 @@ namespace cerar {
 /// are `invalid_plan`.
 class YamlReader {
  public:
-  /// Parses `text`; `file` is only used in messages. Throws on malformed YAML and duplicate keys.
+  /// Parses `text`, which holds one document; `file` is only used in messages. Throws on malformed YAML,
+  /// duplicate keys, and what is nested deeper than 32 levels.
   static YamlReader parse(const std::string& text, const std::string& file);
 
   YamlReader at(std::string_view key) const;
@@ -37,9 +38,14 @@ class YamlReader {
   [[noreturn]] void fail(const std::string& problem) const;
 
  private:
+  struct Document;
   struct Node;
+  class Builder;
   explicit YamlReader(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
-  void append_table(const std::size_t* dimension, const std::size_t* end, std::vector<double>& out) const;
+  /// `place` is added to the path: ".key" or "[3]".
+  YamlReader child(std::uint32_t at, const std::string& place) const;
+  void append_table(std::uint32_t at, const std::string& place, const std::size_t* dimension,
+                    const std::size_t* end, std::vector<double>& out) const;
 
   std::shared_ptr<const Node> node_;
 };

@@ -12,6 +12,12 @@
 
 namespace cerar::runtime {
 
+UniquePlan load_plan_at(const std::string& directory) {
+  cerarPlan_t plan = nullptr;
+  if (!directory.empty()) require_success(cerarPlanLoad(&plan, directory.c_str()));
+  return UniquePlan(plan);
+}
+
 void run_ranks(int ranks, const std::function<void(int rank)>& body) {
   std::exception_ptr first;
   std::mutex mutex;
@@ -72,12 +78,11 @@ void RankMeeting::fail(std::exception_ptr cause) {
 }
 
 LocalRanks::LocalRanks(const std::string& plan_directory, int ranks, int timeout_ms)
+    : LocalRanks(load_plan_at(plan_directory).get(), ranks, timeout_ms) {}
+
+LocalRanks::LocalRanks(cerarPlan_t plan, int ranks, int timeout_ms)
     : comms_(static_cast<std::size_t>(ranks), nullptr) {
-  cerarPlan_t plan = nullptr;
-  if (!plan_directory.empty()) require_success(cerarPlanLoad(&plan, plan_directory.c_str()));
-  const cerarResult_t result = cerarCommInitLocal(comms_.data(), ranks, plan, timeout_ms);
-  cerarPlanFree(plan);
-  require_success(result);
+  require_success(cerarCommInitLocal(comms_.data(), ranks, plan, timeout_ms));
 }
 
 LocalRanks::~LocalRanks() {

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -33,12 +34,22 @@ class RankMeeting {
   std::exception_ptr cause_;
 };
 
+struct PlanFree {
+  void operator()(cerarPlan_t plan) const { cerarPlanFree(plan); }
+};
+using UniquePlan = std::unique_ptr<cerarPlan, PlanFree>;
+
+/// Null for an empty name. Throws what the C API reports.
+UniquePlan load_plan_at(const std::string& directory);
+
 /// Communicators of one process, one per rank, made from a plan directory or, without one, for the built-in
 /// ring.
 class LocalRanks {
  public:
   /// Throws what the C API reports.
   LocalRanks(const std::string& plan_directory, int ranks, int timeout_ms = 0);
+  /// From a plan that stays the caller's.
+  LocalRanks(cerarPlan_t plan, int ranks, int timeout_ms = 0);
   ~LocalRanks();
   LocalRanks(const LocalRanks&) = delete;
   LocalRanks& operator=(const LocalRanks&) = delete;

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
+#include "runtime/base/one_line.h"
 #include "runtime/base/yaml_reader.h"
 #include "runtime/plan/names.h"
+#include "runtime/plan/plan_directory.h"
 #include "runtime/plan/wire.h"
 
 namespace cerar::runtime {
@@ -201,6 +204,23 @@ std::string recorded_digest(const std::string& text) {
   return digest;
 }
 
+std::string other_format(std::string_view format) {
+  return fmt::format("is '{}' but this runtime reads {}; use the cerar-tune of this version", format,
+                     kPlanFormat);
+}
+
+// The version comes first: a newer format may well differ in everything else. Only its own line is looked at,
+// near the top where it is written: nothing may be made of a text before its digest is known to fit.
+void refuse_other_format(const std::string& text, const std::string& file) {
+  constexpr std::string_view kKey = "format: ";
+  std::istringstream lines(text.substr(0, 1024));
+  int number = 0;
+  for (std::string line; ++number, std::getline(lines, line);)
+    if (line.starts_with(kKey) && !lines.eof() && line.substr(kKey.size()) != kPlanFormat)
+      throw Error(ErrorCode::invalid_plan, one_line(fmt::format("{}:{}: format {}.", file, number,
+                                                                other_format(line.substr(kKey.size())))));
+}
+
 }  // namespace
 
 std::optional<std::string> digest_problem(const std::string& text, const std::string& file) {
@@ -214,27 +234,13 @@ std::optional<std::string> digest_problem(const std::string& text, const std::st
   return std::nullopt;
 }
 
-std::optional<std::string> artefact_problem(const std::filesystem::path& directory,
-                                            const Artefact& artefact) {
-  const auto path = directory / artefact.file;
-  if (!std::filesystem::exists(path))
-    return fmt::format("{} is missing from the plan; run cerar-tune again to build it.", path.string());
-  if (sha256_hex(read_file(path)) != artefact.sha256)
-    return fmt::format(
-        "{} does not match its SHA-256 in plan.yaml, it was altered or truncated; run cerar-tune again.",
-        path.string());
-  return std::nullopt;
-}
-
 Plan parse_plan(const std::string& text, const std::string& file, Digest digest) {
-  const YamlReader root = YamlReader::parse(text, file);
-  // The version comes first: a newer format may well differ in everything else.
-  const std::string format = root.at("format").text();
-  if (format != kPlanFormat)
-    root.at("format").fail(fmt::format(
-        "is '{}' but this runtime reads {}; use the cerar-tune of this version", format, kPlanFormat));
+  refuse_other_format(text, file);
   if (digest == Digest::required)
     if (const auto problem = digest_problem(text, file)) throw Error(ErrorCode::invalid_plan, *problem);
+  const YamlReader root = YamlReader::parse(text, file);
+  if (const YamlReader format = root.at("format"); format.text() != kPlanFormat)
+    format.fail(other_format(format.text()));
   Plan plan;
   plan.digest = recorded_digest(text);
   root.allow_only({"format", "generator", "topology", "fingerprint", "reason", "workers", "data_type",
@@ -262,17 +268,10 @@ Plan parse_plan(const std::string& text, const std::string& file, Digest digest)
 }
 
 Plan load_plan(const std::filesystem::path& directory, Artefacts artefacts) {
-  const auto file = directory / kPlanFileName;
-  if (!std::filesystem::exists(file))
-    throw Error(ErrorCode::invalid_plan,
-                fmt::format("{} does not exist; give a plan directory made by cerar-tune.", file.string()));
-  Plan plan = parse_plan(read_file(file), file.string());
-  for (const auto& variant : plan.variants)
-    for (const auto& artefact : variant.artefacts)
-      if (artefacts == Artefacts::all || (artefacts == Artefacts::source_only && artefact.target == "source"))
-        if (const auto problem = artefact_problem(directory, artefact))
-          throw Error(ErrorCode::invalid_plan, *problem);
-  return plan;
+  if (artefacts == Artefacts::all) return *load_plan_directory(directory).plan;
+  return read_plan_directory(directory, [](const PlanDirectory& opened) {
+    return parse_plan(opened.text(), opened.plan_file().string());
+  });
 }
 
 }  // namespace cerar::runtime

@@ -12,7 +12,7 @@
 #include "runtime/executor/host/host_kernels.h"
 #include "runtime/executor/host/lane.h"
 #include "runtime/plan/names.h"
-#include "runtime/plan/plan_file.h"
+#include "runtime/plan/plan_directory.h"
 #include "runtime/plan/wire.h"
 #include "tests/bench/huge_buffer.h"
 #include "tests/support/plans.h"
@@ -62,9 +62,9 @@ enum class Place { in, out, apart };
 void kernels(benchmark::State& state, Construction construction, int workers, int components,
              runtime::Wire wire = runtime::Wire::f32, Place place = Place::in) {
   const auto directory = plan_directory(construction, workers, components, 2, wire);
-  const auto plan = runtime::load_plan(directory);
-  const runtime::HostKernels host(plan, directory);
-  runtime::Variant variant = plan.variants[0];
+  const auto loaded = runtime::load_plan_directory(directory);
+  const runtime::HostKernels host(loaded);
+  runtime::Variant variant = loaded.plan->variants[0];
   // The caches of this machine hold the pieces of one rank in use, not of all ranks at once.
   variant.message_bytes /= static_cast<std::uint64_t>(workers);
   const auto& shape = variant.shape;

@@ -15,7 +15,7 @@ void append(std::string& bytes, const T& value) {
 
 }  // namespace
 
-std::string plain_cubin(int architecture, const std::vector<std::string>& kernels) {
+std::string plain_cubin(int architecture, const std::vector<std::string>& kernels, const std::string& text) {
   std::string names(1, '\0');  // of sections and symbols alike
   std::string symbols(sizeof(Elf64_Sym), '\0');
   for (const std::string& kernel : kernels) {
@@ -26,6 +26,7 @@ std::string plain_cubin(int architecture, const std::vector<std::string>& kernel
     names += kernel + '\0';
     append(symbols, symbol);
   }
+  names += text;
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;

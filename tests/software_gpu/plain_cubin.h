@@ -4,8 +4,9 @@
 #include <vector>
 
 /// The smallest file that a cubin's headers can be read from: 64-bit ELF of machine EM_CUDA, with a table of
-/// global functions of these names and no code. For tests on machines without NVRTC; no GPU runs it.
-std::string plain_cubin(int architecture, const std::vector<std::string>& kernels);
+/// global functions of these names, a text, and no code. For tests on machines without NVRTC; no GPU runs it.
+std::string plain_cubin(int architecture, const std::vector<std::string>& kernels,
+                        const std::string& text = "");
 
 /// PTX of these kernels without code, likewise.
 std::string plain_ptx(int architecture, const std::vector<std::string>& kernels);

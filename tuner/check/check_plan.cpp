@@ -2,13 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 #include "runtime/base/processor.h"
 #include "runtime/base/temporary_directory.h"
-#include "runtime/plan/plan_file.h"
 #include "tuner/check/claims.h"
 #include "tuner/check/files.h"
 #include "tuner/check/kernels.h"
@@ -16,32 +12,13 @@
 #include "tuner/check/runs.h"
 
 namespace cerar::tuner {
-namespace {
-
-// Without insisting on the digest: what was altered has a name, which the digest does not know.
-std::optional<runtime::Plan> read_plan(const std::filesystem::path& directory, Findings& findings) {
-  const auto file = directory / runtime::kPlanFileName;
-  if (!std::filesystem::exists(file))
-    throw Error(ErrorCode::invalid_plan,
-                fmt::format("{} does not exist; give a plan directory made by cerar-tune.", file.string()));
-  const std::string text = read_file(file);
-  const auto problem = runtime::digest_problem(text, file.string());
-  if (problem) findings.differences.push_back(*problem);
-  try {
-    return runtime::parse_plan(text, file.string(), runtime::Digest::ignored);
-  } catch (const Error& error) {
-    findings.differences.push_back(error.what());
-    return std::nullopt;
-  }
-}
-
-}  // namespace
 
 Findings check_plan(const std::filesystem::path& directory,
                     const std::function<void(const std::string&)>& progress) {
   Findings findings;
-  const auto plan = read_plan(directory, findings);
-  if (!plan) return findings;
+  const auto inspected = inspect_plan(directory, findings);
+  if (!inspected) return findings;
+  const runtime::Plan& plan = inspected->plan;
   // What one step cannot do is a difference of its own: the others still have something to say.
   const auto attempt = [&findings](const char* what, const auto& step) {
     try {
@@ -52,19 +29,19 @@ Findings check_plan(const std::filesystem::path& directory,
     }
     return true;
   };
-  check_files(*plan, directory, findings);
-  attempt("claims cannot be recomputed", [&] { check_claims(*plan, findings); });
-  attempt("predictions cannot be recomputed", [&] { check_predictions(*plan, findings); });
+  check_files(*inspected, findings);
+  attempt("claims cannot be recomputed", [&] { check_claims(plan, findings); });
+  attempt("predictions cannot be recomputed", [&] { check_predictions(plan, findings); });
   progress("compiling the kernels again");
   const TemporaryDirectory scratch;
   RebuiltPlan rebuilt;
   if (!attempt("kernels cannot be built again",
-               [&] { rebuilt = rebuild_plan(*plan, scratch.path() / "plan"); }))
+               [&] { rebuilt = rebuild_plan(plan, scratch.path() / "plan"); }))
     return findings;
-  check_kernels(*plan, directory, rebuilt, findings);
-  if (rebuilt.plan.host_target != plan->host_target)
+  check_kernels(*inspected, rebuilt, findings);
+  if (rebuilt.plan.host_target != plan.host_target)
     findings.note("host kernels {}; they are run as {} has them",
-                  processor_problem(plan->host_target).value_or("are not in the plan"),
+                  processor_problem(plan.host_target).value_or("are not in the plan"),
                   rebuilt.plan.host_target);
   attempt("kernels cannot be run", [&] { check_runs(rebuilt, progress, findings); });
   return findings;

@@ -9,7 +9,6 @@
 #include "generator/compile/nvrtc_compiler.h"
 #include "runtime/base/file.h"
 #include "runtime/plan/names.h"
-#include "tuner/check/files.h"
 
 namespace cerar::tuner {
 namespace {
@@ -17,13 +16,13 @@ namespace {
 // Registers of one compiler release to the next.
 constexpr double kRegisterGrowth = 1.10;
 
-void check_source(const runtime::Variant& variant, const std::filesystem::path& directory,
+void check_source(const InspectedPlan& inspected, const runtime::Variant& variant,
                   const runtime::Variant& rebuilt, const std::filesystem::path& rebuilt_directory,
                   Findings& findings) {
   const auto* mine = source_of(variant);
-  if (!mine || !std::filesystem::exists(directory / mine->file)) return;  // check_files says so
-  const std::string recorded = read_file(directory / mine->file),
-                    specialised = read_file(rebuilt_directory / source_of(rebuilt)->file);
+  if (!mine || !inspected.files.at(mine->file)) return;  // check_files says so
+  const std::string& recorded = *inspected.files.at(mine->file);
+  const std::string specialised = read_file(rebuilt_directory / source_of(rebuilt)->file);
   if (recorded != specialised)
     findings.differ(variant.name,
                     "{} differs from the source specialised now from the code tables, first in {}",
@@ -94,12 +93,12 @@ void note_architectures(const runtime::Plan& plan, Findings& findings) {
 
 }  // namespace
 
-void check_kernels(const runtime::Plan& plan, const std::filesystem::path& directory,
-                   const RebuiltPlan& rebuilt, Findings& findings) {
+void check_kernels(const InspectedPlan& inspected, const RebuiltPlan& rebuilt, Findings& findings) {
+  const runtime::Plan& plan = inspected.plan;
   for (std::size_t i = 0; i < plan.variants.size(); ++i) {
     const auto& variant = plan.variants[i];
     const auto& now = rebuilt.plan.variants[i];
-    check_source(variant, directory, now, rebuilt.directory, findings);
+    check_source(inspected, variant, now, rebuilt.directory, findings);
     check_entries(variant, now, findings);
     for (const auto& kernel : now.kernels) check_resources(variant, kernel, same_compiler(plan), findings);
   }

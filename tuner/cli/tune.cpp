@@ -157,7 +157,8 @@ int run_tune(const TuneArguments& arguments) {
     generate.out = arguments.out;
   }
   // Made only when there is a plan to put there.
-  const bool lacks_parent = arguments.out.empty() && !std::filesystem::exists(kPlans);
+  std::error_code ignored;  // publishing names the path if it cannot be reached or made
+  const bool lacks_parent = arguments.out.empty() && !std::filesystem::exists(kPlans, ignored) && !ignored;
   if (!lacks_parent) generator::StagedDirectory::check(generate.out, generate.replace);
 
   Progress progress;
@@ -167,7 +168,6 @@ int run_tune(const TuneArguments& arguments) {
   const Selection selection = choose(candidates, topology, options);
   const auto other = with_any_wire(arguments, topology, options);
   runtime::Plan plan = build_plan(candidates, selection, topology, options);
-  std::error_code ignored;  // publishing names the path if this did not work
   if (lacks_parent) std::filesystem::create_directory(kPlans, ignored);
   generator::generate(plan, generate);
   progress.clear();

@@ -46,12 +46,12 @@ class MemoryFile {
   std::string content() {
     ::lseek(number_, 0, SEEK_SET);
     std::string text;
-    char block[65536];
+    std::string block(65536, '\0');
     for (;;) {
-      const ssize_t got = ::read(number_, block, sizeof(block));
+      const ssize_t got = ::read(number_, block.data(), block.size());
       if (got < 0 && errno != EINTR) fail("what gnuplot wrote cannot be read", errno);
       if (got == 0) return text;
-      if (got > 0) text.append(block, static_cast<std::size_t>(got));
+      if (got > 0) text.append(block, 0, static_cast<std::size_t>(got));
     }
   }
 

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 /// Absolute and without links: the rename replaces the file itself.
 fs::path resolve(const fs::path& path) {
   std::error_code failure;
-  fs::path resolved = fs::weakly_canonical(fs::absolute(path), failure);
+  fs::path resolved = fs::absolute(path, failure);
+  if (!failure) resolved = fs::weakly_canonical(resolved, failure);
   if (failure) fail(path, failure.value());
   return resolved;
 }

@@ -16,6 +16,7 @@
 namespace cerar::tuner {
 namespace {
 
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;  // of a file
 constexpr double kMaxGigabytes = 1e6, kMaxMicroseconds = 1e9;
 
 /// Reports print it.
@@ -70,12 +71,12 @@ Topology load_topology(const std::string& name_or_file) {
   for (const auto& [name, text] : builtin_topologies())
     if (name == name_or_file)
       return parse_topology(std::string(text), fmt::format("configs/topologies/{}.yaml", name));
-  std::error_code ignored;
-  if (!std::filesystem::exists(name_or_file, ignored))
+  std::error_code failure;  // of files that may be there; reading says why they cannot be read
+  if (!std::filesystem::exists(name_or_file, failure) && !failure)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("topology '{}' is neither known nor a file; known are {}.", name_or_file,
                             fmt::join(topology_names(), ", ")));
-  return parse_topology(read_file(name_or_file), name_or_file);
+  return parse_topology(read_file(name_or_file, kMostBytes), name_or_file);
 }
 
 Topology parse_topology(const std::string& text, const std::string& file) {

@@ -30,15 +30,15 @@ namespace {
 // Lanes take turns (turns.h). The host never waits.
 class CudaExecutor final : public Executor {
  public:
-  CudaExecutor(std::shared_ptr<const Plan> plan, const std::filesystem::path& directory,
-               std::unique_ptr<DeviceTransport> transport, std::chrono::milliseconds timeout, bool meets)
-      : plan_(std::move(plan)),
+  CudaExecutor(std::shared_ptr<const LoadedPlan> plan, std::unique_ptr<DeviceTransport> transport,
+               std::chrono::milliseconds timeout, bool meets)
+      : plan_(plan ? plan->plan : nullptr),
         transport_(std::move(transport)),
         device_(transport_->device()),
         forked_(device_),
         watch_(device_, *transport_, timeout, words_of(plan_.get())) {
     if (meets) meet();
-    if (plan_) kernels_.emplace(device_, plan_, directory);
+    if (plan) kernels_.emplace(device_, std::move(plan));
   }
 
   ~CudaExecutor() override {
@@ -302,12 +302,11 @@ class CudaExecutor final : public Executor {
 
 }  // namespace
 
-std::unique_ptr<Executor> make_cuda_executor(std::shared_ptr<const Plan> plan,
-                                             const std::filesystem::path& directory,
+std::unique_ptr<Executor> make_cuda_executor(std::shared_ptr<const LoadedPlan> plan,
                                              std::unique_ptr<DeviceTransport> transport,
                                              std::chrono::milliseconds timeout, bool meets) {
   const OutsideCaptures outside;
-  return std::make_unique<CudaExecutor>(std::move(plan), directory, std::move(transport), timeout, meets);
+  return std::make_unique<CudaExecutor>(std::move(plan), std::move(transport), timeout, meets);
 }
 
 }  // namespace cerar::runtime

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <memory>
 
 #include "runtime/executor/executor.h"
+#include "runtime/plan/plan_directory.h"
 #include "runtime/transport/device_transport.h"
 
 namespace cerar::runtime {
@@ -13,8 +13,7 @@ namespace cerar::runtime {
 /// own all-reduce. `timeout` limits how long a call that has begun may take. Throws `unsupported` where the
 /// plan has no kernels for the device. `meets`: every rank makes its executor now, and they compare their
 /// plans; throws `mismatch` where those differ, and what `exchange` throws.
-std::unique_ptr<Executor> make_cuda_executor(std::shared_ptr<const Plan> plan,
-                                             const std::filesystem::path& directory,
+std::unique_ptr<Executor> make_cuda_executor(std::shared_ptr<const LoadedPlan> plan,
                                              std::unique_ptr<DeviceTransport> transport,
                                              std::chrono::milliseconds timeout, bool meets);
 

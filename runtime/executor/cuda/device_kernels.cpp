@@ -9,9 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "runtime/base/digest.h"
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 
 namespace cerar::runtime {
 namespace {
@@ -61,10 +59,9 @@ void DeviceKernel::launch_block(const void* arguments, long long packs, CuStream
         "launching a kernel");
 }
 
-DeviceKernels::DeviceKernels(DeviceHandle device, std::shared_ptr<const Plan> plan,
-                             std::filesystem::path directory)
-    : device_(std::move(device)), plan_(std::move(plan)), directory_(std::move(directory)) {
-  for (const auto& variant : plan_->variants) {
+DeviceKernels::DeviceKernels(DeviceHandle device, std::shared_ptr<const LoadedPlan> plan)
+    : device_(std::move(device)), plan_(std::move(plan)) {
+  for (const auto& variant : plan_->plan->variants) {
     const auto targets = targets_of(variant);
     if (!best_target(targets, device_->architecture()).empty()) continue;
     const std::set<std::string, std::greater<>> sorted(targets.begin(), targets.end());  // cubins first
@@ -82,13 +79,7 @@ const DeviceKernelTable& DeviceKernels::of(const Variant& variant) {
   const std::string target = best_target(targets_of(variant), device_->architecture());
   const auto artefact = std::find_if(variant.artefacts.begin(), variant.artefacts.end(),
                                      [&](const Artefact& a) { return a.target == target; });
-  const auto path = directory_ / artefact->file;
-  const std::string image = read_file(path);
-  if (sha256_hex(image) != artefact->sha256)
-    throw Error(
-        ErrorCode::invalid_plan,
-        fmt::format("{} has changed since the plan was loaded; run cerar-tune again.", path.string()));
-  DeviceModule module(device_, image, path.string());
+  DeviceModule module(device_, plan_->bytes_of(*artefact), plan_->name_of(*artefact));
   const OnDevice current(*device_);
   DeviceKernelTable table{};
   for (const auto& kernel : variant.kernels) {

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <array>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/gpu/resources.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/plan_directory.h"
 #include "runtime/schedule/step.h"
 #include "templates/visit_arguments.h"
 
@@ -38,7 +37,7 @@ class DeviceKernels {
  public:
   /// Throws `unsupported`, naming what the plan has and what the device is, unless every variant has
   /// kernels that the device can run.
-  DeviceKernels(DeviceHandle device, std::shared_ptr<const Plan> plan, std::filesystem::path directory);
+  DeviceKernels(DeviceHandle device, std::shared_ptr<const LoadedPlan> plan);
 
   /// Loads on first use, which waits for the device. Throws `invalid_plan` when a file does not hold what the
   /// plan says.
@@ -47,8 +46,7 @@ class DeviceKernels {
 
  private:
   DeviceHandle device_;
-  std::shared_ptr<const Plan> plan_;
-  std::filesystem::path directory_;
+  std::shared_ptr<const LoadedPlan> plan_;
   std::vector<DeviceModule> modules_;
   std::map<std::string, DeviceKernelTable> tables_;
 };

@@ -1,6 +1,5 @@
 #include "runtime/executor/host/host_kernels.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,33 +20,29 @@ const Artefact& host_library(const Variant& variant) {
   return *found;
 }
 
-void* symbol(void* library, const std::string& name, const std::filesystem::path& path) {
-  if (void* address = dlsym(library, name.c_str())) return address;
+void* symbol(const MemoryLibrary& library, const std::string& name, const std::string& file) {
+  if (void* address = library.symbol(name)) return address;
   throw Error(ErrorCode::invalid_plan,
-              fmt::format("{} lacks the symbol {}; run cerar-tune again.", path.string(), name));
+              fmt::format("{} lacks the symbol {}; run cerar-tune again.", file, name));
 }
 
 }  // namespace
 
-void HostKernels::Close::operator()(void* library) const { dlclose(library); }
-
-HostKernels::HostKernels(const Plan& plan, const std::filesystem::path& directory) {
+HostKernels::HostKernels(const LoadedPlan& loaded) {
+  const Plan& plan = *loaded.plan;
   if (const auto problem = processor_problem(plan.host_target))
     throw Error(ErrorCode::unsupported,
                 fmt::format("the plan's host kernels {}; run cerar-tune here, or with --host-target {}.",
                             *problem, processor_target()));
   for (const auto& variant : plan.variants) {
-    // dlopen searches the system's library path for a name without a slash.
-    const auto path = std::filesystem::absolute(directory / host_library(variant).file);
-    std::unique_ptr<void, Close> library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
-    if (!library)
-      throw Error(ErrorCode::invalid_plan, fmt::format("{} cannot be opened: {}.", path.string(), dlerror()));
-    const auto size =
-        *static_cast<const unsigned*>(symbol(library.get(), "cerar_visit_arguments_size", path));
+    const Artefact& artefact = host_library(variant);
+    const std::string file = loaded.name_of(artefact);
+    MemoryLibrary library(loaded.bytes_of(artefact), file);
+    const auto size = *static_cast<const unsigned*>(symbol(library, "cerar_visit_arguments_size", file));
     if (size != sizeof(cerar_visit_arguments))
       throw Error(ErrorCode::invalid_plan, fmt::format("{} takes parameter blocks of {} bytes, this runtime "
                                                        "gives {}; run the cerar-tune of this version.",
-                                                       path.string(), size, sizeof(cerar_visit_arguments)));
+                                                       file, size, sizeof(cerar_visit_arguments)));
     HostKernelTable table{};
     for (Role role : roles_of(variant.messages)) {
       const auto kernel = std::find_if(variant.kernels.begin(), variant.kernels.end(),
@@ -56,7 +51,7 @@ HostKernels::HostKernels(const Plan& plan, const std::filesystem::path& director
         throw Error(ErrorCode::invalid_plan,
                     fmt::format("variant {} lacks the kernel {}.", variant.name, name_of(role)));
       table[static_cast<std::size_t>(role)] =
-          reinterpret_cast<HostKernel>(symbol(library.get(), kernel->entry, path));
+          reinterpret_cast<HostKernel>(symbol(library, kernel->entry, file));
     }
     libraries_.push_back(std::move(library));
     tables_.emplace(variant.name, table);

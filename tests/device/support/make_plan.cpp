@@ -12,6 +12,7 @@
 #include "generator/generate.h"
 #include "generator/plan_text.h"
 #include "runtime/base/digest.h"
+#include "runtime/plan/kernel_spec.h"
 #include "runtime/plan/names.h"
 #include "tests/software_gpu/plain_cubin.h"
 #include "tests/support/plans.h"
@@ -26,11 +27,11 @@ void add_plain_cubins(cerar::runtime::Plan& plan, const std::filesystem::path& d
   for (auto& variant : plan.variants) {
     std::vector<std::string> entries;
     for (const auto& kernel : variant.kernels) entries.push_back(kernel.entry);
-    const std::string cubin = plain_cubin(80, entries);
+    const std::string cubin = plain_cubin(80, entries, cerar::runtime::kernel_mark(variant));
     const std::string file = fmt::format("kernels/{}.sm_80.cubin", variant.name);
     write(directory / file, cubin);
     variant.artefacts.push_back({"sm_80", file, cerar::sha256_hex(cubin)});
-    const std::string ptx = plain_ptx(80, entries),
+    const std::string ptx = plain_ptx(80, entries) + "// " + cerar::runtime::kernel_mark(variant) + "\n",
                       ptx_file = fmt::format("kernels/{}.compute_80.ptx", variant.name);
     write(directory / ptx_file, ptx);
     variant.artefacts.push_back({"compute_80", ptx_file, cerar::sha256_hex(ptx)});

@@ -15,7 +15,7 @@
 #include "runtime/executor/piece_memory.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/names.h"
-#include "runtime/plan/plan_file.h"
+#include "runtime/plan/plan_directory.h"
 #include "runtime/plan/wire.h"
 #include "tests/gpu/bandwidth/kernel_bytes.h"
 #include "tests/gpu/support/driver_extras.h"
@@ -220,9 +220,9 @@ int main(int argc, char** argv) {
     bool converted = false;
     for (const auto& directory : arguments.rest({"--mebibytes"})) try {
         use_plan(directory);
-        const auto plan = std::make_shared<const Plan>(load_plan(directory));
-        DeviceKernels kernels(device, plan, directory);
-        const Variant& variant = plan->variants.back();
+        const auto loaded = std::make_shared<const LoadedPlan>(load_plan_directory(directory));
+        DeviceKernels kernels(device, loaded);
+        const Variant& variant = loaded->plan->variants.back();
         for (const Step& step : steps_of(variant)) measure(bench, variant, kernels.of(variant), step);
         if (!std::exchange(converted, true)) measure_conversions(bench, kernels.of(variant));
       } catch (const std::exception& error) {

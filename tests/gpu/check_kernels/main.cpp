@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "runtime/plan/plan_file.h"
+#include "runtime/plan/plan_directory.h"
 #include "runtime/plan/wire.h"
 #include "tests/gpu/check_kernels/conversions.h"
 #include "tests/gpu/check_kernels/ring_run.h"
@@ -58,13 +58,13 @@ void judge(const Variant& variant, const RunCase& run, const RunResult& result, 
 
 void check_plan_directory(const std::string& directory, Totals& totals, Report& report) {
   use_plan(directory);
-  const auto plan = std::make_shared<const Plan>(load_plan(directory));
+  const auto loaded = std::make_shared<const LoadedPlan>(load_plan_directory(directory));
   const auto device = std::make_shared<const Device>(0);
   const OnDevice current(*device);
   const DeviceStream stream(device);
-  DeviceKernels kernels(device, plan, directory);
-  const HostKernels host(*plan, directory);
-  for (const Variant& variant : plan->variants) {
+  DeviceKernels kernels(device, loaded);
+  const HostKernels host(*loaded);
+  for (const Variant& variant : loaded->plan->variants) {
     const DeviceKernelTable& table = kernels.of(variant);
     double worst = 0;
     std::uint64_t different = 0;

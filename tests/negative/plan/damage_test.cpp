@@ -1,6 +1,10 @@
 // Plans that are missing, truncated or altered: `show` and `check` refuse them, and so does loading.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <functional>
 
 #include "runtime/base/error.h"
 #include "runtime/plan/plan_file.h"
@@ -45,6 +49,20 @@ std::string parse_error(const std::string& text) {
   return "";
 }
 
+void on_small_stack(const std::function<void()>& body) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{128} << 10), 0);
+  pthread_t thread;
+  const auto run = [](void* given) -> void* {
+    (*static_cast<const std::function<void()>*>(given))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&body)), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
 std::string intact_text() { return read_text(intact_plan() / "plan.yaml"); }
 
 TEST(Damage, MissingDirectory) {
@@ -73,20 +91,20 @@ TEST(Damage, PlanFileIsADirectory) {
   expect_both_refuse(plan.string(), {"plan.yaml is a directory"});
 }
 
-TEST(Damage, EmptyFile) { expect_text_refused("", {"plan.yaml:1", "not a map"}); }
+TEST(Damage, EmptyFile) { expect_text_refused("", {"plan.yaml", "digest is missing"}); }
 
 TEST(Damage, Binary) {
   expect_text_refused(std::string("\x7f"
                                   "ELF\0\1\2\3",
                                   8),
-                      {"plan.yaml:1"});
+                      {"plan.yaml", "digest is missing"});
 }
 
 TEST(Damage, SecondDocument) {
   for (const auto* added : {"---\nworkers: 9\n", "---\n"})
     expect_text_refused(
         with_digest(replaced(intact_text(), "\ndigest:", std::string("\n") + added + "digest:")),
-        {"plan.yaml:", "a second document begins, of 2; keep one of them"});
+        {"plan.yaml:", "a second document begins here; keep one of them"});
 }
 
 TEST(Damage, TruncatedInTheMiddle) {
@@ -163,12 +181,43 @@ TEST(Damage, NewerFormatIsNamedBeforeAnythingElse) {
 }
 
 TEST(Damage, NoFormat) {
-  expect_text_refused(replaced(intact_text(), "format: cerar-plan/1\n", ""),
+  expect_text_refused(with_digest(replaced(intact_text(), "format: cerar-plan/1\n", "")),
                       {"plan.yaml", "lacks the key format"});
 }
 
 TEST(Damage, MalformedYaml) {
-  expect_text_refused(replaced(intact_text(), "variants:", "variants: ]"), {"plan.yaml:", "malformed YAML"});
+  expect_text_refused(with_digest(replaced(intact_text(), "variants:", "variants: ]")),
+                      {"plan.yaml:", "malformed YAML"});
+}
+
+// Refused by its digest alone, whatever it would cost to read.
+TEST(Damage, ALargeDamagedTextIsRefusedAtOnce) {
+  std::string rows;
+  while (rows.size() < (std::size_t{8} << 20)) rows += "      - [0.125, 0.25, 0.5, 0.75]\n";
+  std::string text = intact_text();
+  text.insert(text.find("    extend:"), rows);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(parse_error(text), testing::HasSubstr("does not match its digest"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+}
+
+TEST(Damage, MoreThanAPlanCanHoldIsRefusedUnread) {
+  const auto plan = copy_of(intact_plan());
+  fs::resize_file(plan / "plan.yaml", std::uintmax_t{1} << 40);  // of zeros that take no space
+  expect_both_refuse(plan.string(), {"plan.yaml", "holds more than", "bytes"});
+}
+
+// Whoever wrote it made the digest fit. On a small stack, which what recurses without limit would leave.
+TEST(Damage, DeeplyNestedTextIsRefusedOnASmallStack) {
+  for (const std::string& level :
+       {std::string("["), std::string("{a: "), std::string("- "), std::string("? ")}) {
+    std::string text = "format: cerar-plan/1\nworkers:\n  ";
+    for (int i = 0; i < 100000; ++i) text += level;
+    text = with_digest(text + "\ndigest: \n");
+    std::string error;
+    on_small_stack([&] { error = parse_error(text); });
+    EXPECT_THAT(error, testing::HasSubstr("nested deeper than 32 levels")) << level;
+  }
 }
 
 TEST(Damage, MissingSourceIsNamedByCheck) {

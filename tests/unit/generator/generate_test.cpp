@@ -11,6 +11,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/temporary_directory.h"
+#include "runtime/plan/kernel_spec.h"
 #include "tests/unit/generator/variants.h"
 
 namespace cerar::generator {
@@ -74,6 +75,7 @@ TEST_F(Generate, WritesAndRecordsEveryFile) {
     for (const runtime::Artefact& artefact : variant.artefacts) {
       EXPECT_EQ(artefact.sha256, sha256_hex(files.at(artefact.file))) << artefact.file;
       EXPECT_THAT(files.at("plan.yaml"), HasSubstr(artefact.sha256));
+      EXPECT_EQ(runtime::mark_problem(variant, files.at(artefact.file)).value_or(""), "") << artefact.file;
     }
     for (const runtime::Kernel& kernel : variant.kernels) {
       EXPECT_THAT(files.at(variant.artefacts[0].file), HasSubstr("CERAR_KERNEL " + kernel.entry + "("));

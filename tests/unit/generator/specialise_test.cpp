@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <functional>
 #include <limits>
+#include <set>
 
 #include "runtime/base/error.h"
+#include "runtime/plan/kernel_spec.h"
 #include "tests/unit/generator/variants.h"
 
 namespace cerar::generator {
@@ -161,6 +164,58 @@ TEST(KernelSpec, EncodesIncrementsOfBeta) {
   EXPECT_EQ(at(0, 1, 1), static_cast<float>(beta[5 * 2 + 1] - beta[2 * 2 + 1]));
   EXPECT_EQ(at(0, 2, 0), 0.0f);
   EXPECT_EQ(at(0, 2, 1), 0.0f);
+}
+
+// Whatever another kernel spec comes from gives another mark; what kernels do not depend on gives none.
+TEST(KernelMark, TellsKernelsApart) {
+  const runtime::Variant plain = random_variant("plain", 4, 3), sum = random_variant("sum", 4, 1),
+                         differential = random_variant("differential", 4, 3);
+  std::set<std::string> marks;
+  const auto add = [&](runtime::Variant variant, const std::function<void(runtime::Variant&)>& change) {
+    change(variant);
+    EXPECT_TRUE(marks.insert(runtime::kernel_mark(variant)).second) << "after " << marks.size() << " marks";
+  };
+  const auto add_all = [&](const runtime::Variant& variant) {
+    add(variant, [](runtime::Variant&) {});
+    add(variant, [](runtime::Variant& v) { v.interleave *= 2; });
+    add(variant, [](runtime::Variant& v) { v.wire = runtime::Wire::bf16; });
+    add(variant, [](runtime::Variant& v) { v.wire = runtime::Wire::fx16; });
+    add(variant, [](runtime::Variant& v) { v.wire = runtime::Wire::fx16, v.block = 64; });
+    add(variant, [](runtime::Variant& v) { v.kernels = {{.role = "a", .entry = "b"}}; });
+    add(variant, [](runtime::Variant& v) { v.kernels = {{.role = "b", .entry = "a"}}; });
+  };
+  for (const auto& variant : {plain, sum, differential}) add_all(variant);
+  add(sum, [](runtime::Variant& v) { v.shape = runtime::make_shape(4, 2); });
+  add(sum, [](runtime::Variant& v) { v.shape = runtime::make_shape(5, 5); });
+  using Plain = runtime::PlainTables;
+  add(plain, [](runtime::Variant& v) { std::get<Plain>(v.tables).beta[0] += 1; });
+  add(plain, [](runtime::Variant& v) { std::get<Plain>(v.tables).decode[0] += 1; });
+  add(plain, [](runtime::Variant& v) { std::get<Plain>(v.tables).decode_apart[0] += 1; });
+  add(plain, [](runtime::Variant& v) { std::get<Plain>(v.tables).own_apart[0] += 1; });
+  add(plain, [](runtime::Variant& v) {
+    std::get<Plain>(v.tables).decode_apart.clear();
+    std::get<Plain>(v.tables).own_apart.clear();
+  });
+  using Differential = runtime::DifferentialTables;
+  add(differential, [](runtime::Variant& v) { std::get<Differential>(v.tables).epsilon *= 2; });
+  add(differential, [](runtime::Variant& v) { std::get<Differential>(v.tables).own_exact ^= true; });
+  for (auto table : {&Differential::open, &Differential::extend, &Differential::own, &Differential::decode})
+    add(differential, [&](runtime::Variant& v) { (std::get<Differential>(v.tables).*table)[5] += 1; });
+
+  runtime::Variant same = differential;
+  same.min_bytes = 1, same.lanes = 9, same.message_bytes = 77, same.claim.total = 3;
+  EXPECT_EQ(runtime::kernel_mark(same), runtime::kernel_mark(differential));
+}
+
+TEST(KernelMark, IsFoundInWhatItStandsIn) {
+  const runtime::Variant variant = random_variant("sum", 4, 1), other = random_variant("sum", 5, 1);
+  const std::string bytes =
+      "\x7f"
+      "ELF" +
+      runtime::kernel_mark(variant) + '\0';
+  EXPECT_EQ(runtime::mark_problem(variant, bytes), std::nullopt);
+  EXPECT_THAT(runtime::mark_problem(other, bytes).value_or(""), HasSubstr("another code"));
+  EXPECT_THAT(runtime::mark_problem(variant, "ELF").value_or(""), HasSubstr("does not say"));
 }
 
 TEST(KernelSpec, RefusesWhatNoKernelServes) {

@@ -1,19 +1,22 @@
-#include "generator/kernel_spec.h"
+#include "runtime/plan/kernel_spec.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <numbers>
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/wire.h"
 
-namespace cerar::generator {
+namespace cerar::runtime {
 namespace {
 
 std::string prefix_of(std::string_view name) {
@@ -141,6 +144,19 @@ void add_differential(KernelSpec& spec, const runtime::Variant& variant,
   spec.parameters["kDecode"] = reader.table("decode", tables.decode, {workers, 3, 3});
 }
 
+constexpr std::string_view kMark = "cerar-kernels ";
+
+// Numbers as their bits: the same text on every machine.
+void append(std::string& text, bool value) { text += value ? " true" : " false"; }
+void append(std::string& text, int value) { text += fmt::format(" {}", value); }
+void append(std::string& text, float value) {
+  text += fmt::format(" {:08x}", std::bit_cast<std::uint32_t>(value));
+}
+void append(std::string& text, const FloatTable& table) {
+  for (const int dimension : table.dimensions) text += fmt::format("[{}]", dimension);
+  for (const float value : table.values) append(text, value);
+}
+
 }  // namespace
 
 KernelSpec make_kernel_spec(const runtime::Variant& variant) {
@@ -160,4 +176,27 @@ KernelSpec make_kernel_spec(const runtime::Variant& variant) {
   return spec;
 }
 
-}  // namespace cerar::generator
+std::string kernel_mark(const Variant& variant) {
+  const KernelSpec spec = make_kernel_spec(variant);
+  std::string text =
+      fmt::format("workers {} components {} messages {}\nfamily {} wire {} block {}\n", variant.shape.workers,
+                  variant.shape.components, name_of(variant.messages), spec.family, spec.wire, spec.block);
+  for (const Kernel& kernel : variant.kernels)
+    text += fmt::format("kernel {} {}\n", kernel.role, kernel.entry);
+  for (const auto& [name, value] : spec.parameters) {
+    text += name;
+    std::visit([&](const auto& of_a_type) { append(text, of_a_type); }, value);
+    text += '\n';
+  }
+  return std::string(kMark) + sha256_hex(text);
+}
+
+std::optional<std::string> mark_problem(const Variant& variant, std::string_view bytes) {
+  if (bytes.find(kernel_mark(variant)) != std::string_view::npos) return std::nullopt;
+  return bytes.find(kMark) != std::string_view::npos ? "holds kernels for another code than plan.yaml "
+                                                       "describes (components, wire, interleave, tables or "
+                                                       "kernels differ)"
+                                                     : "does not say what its kernels were made for";
+}
+
+}  // namespace cerar::runtime

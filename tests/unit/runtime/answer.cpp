@@ -1,0 +1,1 @@
+extern "C" int answer() { return ANSWER; }
