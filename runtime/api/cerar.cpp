@@ -8,6 +8,7 @@
 #include "runtime/api/claim.h"
 #include "runtime/api/comm.h"
 #include "runtime/api/guard.h"
+#include "runtime/base/debug_log.h"
 #include "runtime/executor/host/host_executor.h"
 #include "runtime/transport/gloo/gloo_transport.h"
 #include "runtime/transport/local/local_transport.h"
@@ -23,7 +24,9 @@ cerarResult_t cerarPlanLoad(cerarPlan_t* plan, const char* directory) {
     require(plan, "plan");
     require(directory, "directory");
     *plan = nullptr;
-    *plan = cerar::runtime::load(directory).release();
+    auto made = cerar::runtime::load(directory);
+    cerar::runtime::log_plan(*made->loaded->plan, directory);
+    *plan = made.release();
   });
 }
 
@@ -51,7 +54,11 @@ cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan
     for (auto& transport : transports)
       made.push_back(std::make_unique<cerarComm>(
           shared, cerar::runtime::make_host_executor(shared, kernels, std::move(transport))));
-    for (int rank = 0; rank < ranks; ++rank) comms[rank] = made[rank].release();
+    for (int rank = 0; rank < ranks; ++rank) {
+      cerar::runtime::log_comm(made[rank]->log, rank, ranks, "threads of one process",
+                               plan ? shared.get() : nullptr);
+      comms[rank] = made[rank].release();
+    }
   });
 }
 
@@ -62,6 +69,7 @@ cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPla
     require(store, "store");
     *comm = nullptr;
     const auto timeouts = cerar::runtime::checked_timeouts(timeout_ms);
+    cerar::set_debug_rank(rank);
     auto transport =
         cerar::runtime::make_gloo_transport({.rank = rank,
                                              .ranks = ranks,
@@ -69,7 +77,9 @@ cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPla
                                              .interface_name = interface_name ? interface_name : "",
                                              .timeout = timeouts.call,
                                              .meeting_timeout = timeouts.meeting});
-    *comm = cerar::runtime::join_comm(std::move(transport), plan).release();
+    auto made = cerar::runtime::join_comm(std::move(transport), plan);
+    cerar::runtime::log_comm(made->log, rank, ranks, "Gloo", plan ? made->plan.get() : nullptr);
+    *comm = made.release();
   });
 }
 
@@ -90,7 +100,10 @@ cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDa
                   "stream is not null; host communicators take no stream, pass NULL.");
     auto call = cerar::runtime::checked_call(send, recv, count, type, op);
     call.stream = stream;
-    comm->keep_last(comm->executor->all_reduce(call));
+    cerar::set_debug_rank(comm->log.rank);
+    const auto report = comm->executor->all_reduce(call);
+    cerar::runtime::log_call(comm->log, call, report);
+    comm->keep_last(report);
   });
 }
 

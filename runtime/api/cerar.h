@@ -7,7 +7,11 @@
  * and leave them, and errno, as they were. A communicator belongs to the process that made it: a child that
  * was forked later makes its own. One thread at a time calls with a communicator; a second one is refused, as
  * is a handle that is destroyed. cerarCommAbort, cerarCommDestroy, cerarCommGetAsyncError and
- * cerarCommLastCall may be called meanwhile, from any thread. */
+ * cerarCommLastCall may be called meanwhile, from any thread.
+ *
+ * The environment: CERAR_TIMEOUT, see below; CERAR_DEBUG=info writes a log of the library, plans, transports,
+ * addresses, variants and errors, a line for each with its rank, to stderr or to the file CERAR_DEBUG_FILE
+ * (%h stands for the host, %p for the process). */
 #ifndef CERAR_H
 #define CERAR_H
 
@@ -176,9 +180,9 @@ typedef struct {
 CERAR_API cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info);
 
 /* Between CERAR's own libraries, not for applications: how libcerar_mpi, which must be of the same build,
- * joins ranks. `make` returns the transport. */
+ * joins ranks. `make` returns the transport, which `words` name. */
 typedef void* (*cerarTransportMaker_t)(void* context, const void* timeouts);
-CERAR_API cerarResult_t cerarCommInitTransport(cerarComm_t* comm, const char* build,
+CERAR_API cerarResult_t cerarCommInitTransport(cerarComm_t* comm, const char* build, const char* words,
                                                cerarTransportMaker_t make, void* context, cerarPlan_t plan,
                                                int timeout_ms);
 

@@ -6,6 +6,7 @@
 #include "runtime/api/cerar.h"
 #include "runtime/api/comm.h"
 #include "runtime/api/guard.h"
+#include "runtime/base/debug_log.h"
 #include "runtime/executor/cuda/cuda_executor.h"
 #include "runtime/transport/nccl/nccl.h"
 #include "runtime/transport/nccl/nccl_transport.h"
@@ -22,8 +23,17 @@ namespace {
 std::unique_ptr<cerarComm> make_comm(std::unique_ptr<DeviceTransport> transport, cerarPlan_t plan,
                                      std::chrono::milliseconds timeout, bool meets) {
   const auto loaded = plan ? plan->loaded : nullptr;
+  const auto shared = loaded ? loaded->plan : nullptr;
+  cerar::runtime::CommLog log;
+  if (cerar::debug_log_is_on())
+    cerar::runtime::log_comm(log, transport->rank(), transport->size(),
+                             (meets ? cerar::runtime::nccl_words() : "copies between devices") +
+                                 fmt::format(", device {}", transport->device()->ordinal()),
+                             shared.get());
   auto executor = cerar::runtime::make_cuda_executor(loaded, std::move(transport), timeout, meets);
-  return std::make_unique<cerarComm>(loaded ? loaded->plan : nullptr, std::move(executor), true);
+  auto made = std::make_unique<cerarComm>(shared, std::move(executor), true);
+  made->log = std::move(log);
+  return made;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/api/cerar.h"
+#include "runtime/api/comm_log.h"
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 #include "runtime/executor/executor.h"
@@ -71,6 +72,7 @@ struct cerarComm {
   std::unique_ptr<cerar::runtime::Executor> executor;
   mutable std::mutex mutex;
   cerar::runtime::CallReport last;  // under the mutex
+  cerar::runtime::CommLog log;
   const bool takes_stream;
   cerar::runtime::Uses uses;
 };

@@ -1,5 +1,6 @@
 #include "runtime/api/guard.h"
 
+#include "runtime/base/debug_log.h"
 #include "runtime/base/environment.h"
 #include "runtime/base/one_line.h"
 
@@ -42,6 +43,7 @@ cerarResult_t remember(cerarResult_t result, const char* sentence) noexcept {
   } catch (...) {
     last_sentence = kMemoryExhausted;
   }
+  debug_log("{}: {}", cerarGetErrorString(result), sentence);
   return result;
 }
 

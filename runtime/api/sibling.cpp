@@ -6,14 +6,17 @@
 
 #include "runtime/api/comm.h"
 #include "runtime/api/guard.h"
+#include "runtime/base/debug_log.h"
 
-cerarResult_t cerarCommInitTransport(cerarComm_t* comm, const char* build, cerarTransportMaker_t make,
-                                     void* context, cerarPlan_t plan, int timeout_ms) {
+cerarResult_t cerarCommInitTransport(cerarComm_t* comm, const char* build, const char* words,
+                                     cerarTransportMaker_t make, void* context, cerarPlan_t plan,
+                                     int timeout_ms) {
   using namespace cerar::runtime;
   return guard([&] {
     require(comm, "comm");
     *comm = nullptr;
     require(build, "build");
+    require(words, "words");
     require(make, "make");
     if (build != std::string_view(CERAR_BUILD))
       throw cerar::Error(
@@ -23,6 +26,10 @@ cerarResult_t cerarCommInitTransport(cerarComm_t* comm, const char* build, cerar
                       CERAR_BUILD, build));
     const cerar::Timeouts timeouts = checked_timeouts(timeout_ms);
     std::unique_ptr<Transport> transport(static_cast<Transport*>(make(context, &timeouts)));
-    *comm = join_comm(std::move(transport), plan).release();
+    const int rank = transport->rank(), ranks = transport->size();
+    cerar::set_debug_rank(rank);
+    auto made = join_comm(std::move(transport), plan);
+    log_comm(made->log, rank, ranks, words, plan ? made->plan.get() : nullptr);
+    *comm = made.release();
   });
 }

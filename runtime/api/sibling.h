@@ -10,17 +10,18 @@ namespace cerar::runtime {
 
 /// Makes the communicator of one rank on a transport that a sibling library has (libcerar_mpi): how it uses
 /// libcerar, of which it sees the C API alone. `make` gets the checked limits of waits, and may throw; what
-/// it throws becomes a code and a sentence in libcerar. `plan` null takes the exact ring.
+/// it throws becomes a code and a sentence in libcerar. `plan` null takes the exact ring. `words`
+/// name the transport in the debug log.
 ///
 /// A transport is a C++ object that crosses from one library to the other, which holds when both were built
 /// together: CERAR_BUILD, compared in libcerar, is the version and a digest of the headers that they share.
 template <typename Make>
-cerarResult_t join_with(cerarComm_t* comm, Make make, cerarPlan_t plan, int timeout_ms) {
+cerarResult_t join_with(cerarComm_t* comm, const char* words, Make make, cerarPlan_t plan, int timeout_ms) {
   const auto call = [](void* made_by, const void* timeouts) -> void* {
     std::unique_ptr<Transport> made = (*static_cast<Make*>(made_by))(*static_cast<const Timeouts*>(timeouts));
     return made.release();
   };
-  return cerarCommInitTransport(comm, CERAR_BUILD, call, &make, plan, timeout_ms);
+  return cerarCommInitTransport(comm, CERAR_BUILD, words, call, &make, plan, timeout_ms);
 }
 
 }  // namespace cerar::runtime

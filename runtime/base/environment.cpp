@@ -26,6 +26,15 @@ Environment read_environment() {
   return environment;
 }
 
+DebugEnvironment read_debug_environment() {
+  DebugEnvironment environment;
+  if (const char* value = std::getenv("CERAR_DEBUG")) environment.level = value;
+  for (char& letter : environment.level)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  if (const char* value = std::getenv("CERAR_DEBUG_FILE")) environment.file = value;
+  return environment;
+}
+
 std::string with_timeout_advice(std::string sentence) {
   if (sentence.ends_with(kTimeoutAdvice)) return sentence;
   sentence.resize(sentence.find_last_not_of('.') + 1);

@@ -27,6 +27,15 @@ struct Environment {
 /// Reads and checks the variables. Throws `invalid_argument` naming the variable and its value.
 Environment read_environment();
 
+/// What decides about the debug log, see debug_log.h.
+struct DebugEnvironment {
+  std::string level;  ///< CERAR_DEBUG in lower case: "info", or empty or "off" for no log
+  std::string file;   ///< CERAR_DEBUG_FILE; empty is stderr
+};
+
+/// As it is: what of it cannot be meant is for the log to say.
+DebugEnvironment read_debug_environment();
+
 /// How sentences of a `timeout` end: what to do where the others only needed longer.
 inline constexpr std::string_view kTimeoutAdvice =
     "; where they need longer, raise timeout_ms or CERAR_TIMEOUT (seconds).";

@@ -29,7 +29,7 @@ foreach(name IN ITEMS yaml gloo)
   if(TARGET cerar::${name}_copy)
     string(APPEND CERAR_STATIC_TARGETS
       "  add_library(cerar::${name} SHARED IMPORTED)\n"
-      "  set_target_properties(cerar::${name} PROPERTIES IMPORTED_NO_SONAME ON IMPORTED_LOCATION \"\${PACKAGE_PREFIX_DIR}/${CMAKE_INSTALL_LIBDIR}/libcerar_${name}.so\")\n")
+      "  set_target_properties(cerar::${name} PROPERTIES IMPORTED_NO_SONAME ON IMPORTED_LOCATION \"\${cerar_prefix}/${CMAKE_INSTALL_LIBDIR}/libcerar_${name}.so\")\n")
     string(APPEND cerar_libs " -lcerar_${name}")
   elseif(TARGET cerar::${name})
     get_target_property(library cerar::${name} INTERFACE_LINK_LIBRARIES)

@@ -52,18 +52,19 @@ if CACHE.get("CERAR_CCACHE", "").startswith("/"):
 
 
 def sum_between_processes(program, **environment):
-    """Two processes and a store of files add whole numbers."""
+    """Two processes and a store of files add whole numbers. Returns what each printed."""
     if not HAS_GLOO:
-        return
+        return ["", ""]
     store = OWN / "store"
     shutil.rmtree(store, ignore_errors=True)
     store.mkdir(parents=True)
     ranks = [subprocess.Popen([program, f"file:{store}", str(rank), "2"], env=CLEAN | environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for rank in range(2)]
-    for rank, process in enumerate(ranks):
-        output = process.communicate(timeout=120)[0]
+    outputs = [process.communicate(timeout=120)[0] for process in ranks]
+    for rank, (process, output) in enumerate(zip(ranks, outputs)):
         expect(process.returncode == 0 and f"rank {rank}: 0 of 10007 wrong" in output,
                f"{program} {environment}, rank {rank}: status {process.returncode}\n{output}")
+    return outputs
 
 
 def install():
@@ -194,6 +195,54 @@ def with_pkg_config(prefix, *options):
 def pkg_config():
     OWN.mkdir(exist_ok=True)
     with_pkg_config(PREFIX)
+
+
+def debug_log():
+    """CERAR_DEBUG says what is used and what fails, in whole lines that name the rank, and otherwise nothing."""
+    OWN.mkdir(exist_ok=True)
+    run("gcc", f"-I{PREFIX}/include", SOURCE / "tests/package/programs/sum.c", "-o", OWN / "sum", f"-L{libdir()}", "-lcerar",
+        f"-Wl,-rpath,{libdir()}")
+    line = re.compile(r"cerar \S+:\d+ rank (-|\d+): .+")
+
+    def check_lines(text, *parts):
+        lines = [one for one in text.splitlines() if not one.startswith("rank ")]
+        expect(lines and all(line.fullmatch(one) for one in lines), f"not whole lines:\n{text}")
+        for part in parts:
+            expect(re.search(part, text), f"{part} is not in\n{text}")
+
+    if HAS_GLOO:
+        expect("cerar" not in "".join(sum_between_processes(OWN / "sum") + sum_between_processes(OWN / "sum", CERAR_DEBUG="off")),
+               "a log that nobody asked for")
+        for rank, text in enumerate(sum_between_processes(OWN / "sum", CERAR_DEBUG="INFO")):
+            check_lines(text, rf"CERAR {CACHE['CMAKE_PROJECT_VERSION']}, .*libcerar\.so", rf"rank {rank}: Gloo: rank {rank} offers \S+ \(.+\), met in the store file:.* with rank {1 - rank} offers \S+ \(.+\)",
+                        rf"rank {rank}: rank {rank} of 2 over Gloo, without a plan",
+                        rf"rank {rank}: all-reduce of 10007 elements of f32, sum: builtin-ring, 2 components")
+        output = sum_between_processes(OWN / "sum", CERAR_DEBUG="loud")[0]
+        expect(output.count("CERAR_DEBUG is 'loud' but must be info or off") == 1 and output.count("cerar ") == 1, output)
+        # One file for each process, one for all of them, and none that can be written.
+        apart = OWN / "logs"
+        shutil.rmtree(apart, ignore_errors=True)
+        apart.mkdir()
+        sum_between_processes(OWN / "sum", CERAR_DEBUG="info", CERAR_DEBUG_FILE=f"{apart}/%h-%p-100%%")
+        files = sorted(apart.iterdir())
+        expect(len(files) == 2 and all(re.fullmatch(rf"{os.uname().nodename}-\d+-100%", file.name) for file in files), files)
+        for _ in range(3):
+            sum_between_processes(OWN / "sum", CERAR_DEBUG="info", CERAR_DEBUG_FILE=f"{apart}/all")
+        text = (apart / "all").read_text()
+        check_lines(text)
+        expect(text.count("of 2 over Gloo") == 6, text)
+        for text in sum_between_processes(OWN / "sum", CERAR_DEBUG="info", CERAR_DEBUG_FILE=f"{apart}/no/file"):
+            check_lines(text, "CERAR_DEBUG_FILE: '.*/no/file' cannot be written .No such file or directory.", "of 2 over Gloo")
+    tune, bench = PREFIX / "bin" / "cerar-tune", PREFIX / "bin" / "cerar-bench"
+    run(tune, "--topology", "local", "--workers", 4, "--components", 32, "--out", OWN / "plan")
+    (OWN / "bench.log").unlink(missing_ok=True)
+    text = run(bench, "--plan", OWN / "plan", "-b", "4K", "-e", "64K", "-f", 2, "-n", 1, CERAR_DEBUG="info",
+               CERAR_DEBUG_FILE=str(OWN / "bench.log")) and (OWN / "bench.log").read_text()
+    check_lines(text, r"plan .*/plan: digest [0-9a-f]{64}, topology local, 4 workers", "rank 3: rank 3 of 4 over threads",
+                "rank 2: all-reduce of 1024 elements of f32, sum: .*c32|rank 2: all-reduce of 1024 elements of f32, sum: .*32 components")
+    # A failure is in the log with the sentence that the caller gets.
+    text = run(OWN / "sum", "nowhere", 0, 2, fails=True, CERAR_DEBUG="info")
+    check_lines("\n".join(one for one in text.splitlines() if one.startswith("cerar ")), "rank 0: (invalid argument|unsupported): .+")
 
 
 def part():

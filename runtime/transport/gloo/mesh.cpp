@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/debug_log.h"
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 #include "runtime/base/signals.h"
@@ -155,6 +156,7 @@ class Connecting {
     tell_place();
     hear_places();
     check_places();
+    log_places();
     connect_all();
     await_all_connected();
     return {context_, std::move(ring_)};
@@ -238,15 +240,25 @@ class Connecting {
       refuse(1, "and the ranks run on several hosts or in several network namespaces");
   }
 
+  std::string offer_words(int rank) const {
+    const Offer& offer = place(rank).offer;
+    return fmt::format("rank {} offers {} ({})", rank, offer.endpoint.address(), offer.interface_name);
+  }
+
+  void log_places() const {
+    if (!debug_log_is_on()) return;
+    std::vector<std::string> others;
+    for (int other = 0; other < ranks(); ++other)
+      if (other != rank()) others.push_back(offer_words(other));
+    debug_log("Gloo: {}, met in the store {}, connects with {}", offer_words(rank()), store_.name(),
+              fmt::join(others, ", "));
+  }
+
   [[noreturn]] void refuse(int other, const char* why) const {
-    const auto words = [&](int rank) {
-      const Offer& offer = place(rank).offer;
-      return fmt::format("rank {} offers {} ({})", rank, offer.endpoint.address(), offer.interface_name);
-    };
     throw Error(ErrorCode::mismatch,
                 fmt::format("{} and {}, {}; name an interface or address that the others reach, on every "
                             "rank.",
-                            words(0), words(other), why));
+                            offer_words(0), offer_words(other), why));
   }
 
   void connect_all() {

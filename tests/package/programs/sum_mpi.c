@@ -19,7 +19,8 @@ int main(int count, char** words) {
   good &=
       check(cerarCommInitMpi(&over_mpi, MPI_COMM_WORLD, NULL, -1), cerarInvalidArgument, "timeout_ms is -1");
   good &= check(cerarCommInitMpi(&over_mpi, MPI_COMM_NULL, NULL, 0), cerarInvalidArgument, "MPI_COMM_NULL");
-  good &= check(cerarCommInitTransport(&local, "another", NULL, NULL, NULL, 0), cerarInvalidArgument, "make");
+  good &=
+      check(cerarCommInitTransport(&local, "another", "", NULL, NULL, NULL, 0), cerarInvalidArgument, "make");
   good &= check(cerarCommInitMpi(&over_mpi, MPI_COMM_WORLD, NULL, 0), cerarSuccess, "");
   good &= check(cerarCommInitLocal(&local, 1, NULL, 0), cerarSuccess, "");
   good &=
