@@ -113,6 +113,7 @@ void append_variant(std::string& out, const runtime::Variant& variant) {
   if (runtime::is_block_wire(variant.wire)) fmt::format_to(Out(out), "    block: {}\n", variant.block);
   fmt::format_to(Out(out), "    interleave: {}\n    lanes: {}\n    message_bytes: {}\n", variant.interleave,
                  variant.lanes, variant.message_bytes);
+  fmt::format_to(Out(out), "    identical_on_all_ranks: {}\n", is_identical_on_all_ranks(variant));
   append_claim(out, "errors", variant.claim);
   if (variant.claim_apart) append_claim(out, "errors_apart", *variant.claim_apart);
   fmt::format_to(Out(out),

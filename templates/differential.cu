@@ -64,10 +64,10 @@ CERAR_DEVICE void open_part(const cerar_visit_arguments& a, const void* from, vo
     const cerar_pack<W> g1 = cerar_load<W>(line + kInterleave);
     for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(w0, g0.at[i], cerar_fma(w1, g1.at[i], x.at[i]));
     if constexpr (Receives) {
-      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
+      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_as);
       for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + x.at[i];
     }
-    cerar_send<W>(to, at, elements, a.message_gain, x);
+    cerar_send<W>(to, at, elements, a.message_as, x);
   }
 }
 
@@ -138,7 +138,7 @@ CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const void* from, v
     const long long at = row * kInterleave + lane;
     const float* const line = first_line + row * (kTerms * kInterleave) + lane;
     float* const slot = first_slot + row * (kTerms * kInterleave) + lane;
-    cerar_pack<W> x = cerar_receive<W>(from, at, elements, a.received_gain);
+    cerar_pack<W> x = cerar_receive<W>(from, at, elements, a.received_as);
     // What joins the message is summed up first, so that the message itself is rounded once.
     cerar_pack<W> g[3] = {}, joins = {};
     if constexpr (!Turn)
@@ -163,13 +163,13 @@ CERAR_DEVICE void visit_part(const cerar_visit_arguments& a, const void* from, v
         for (int i = 0; i < W; ++i) raw.at[i] = cerar_fma(-previous1, g[0].at[i], raw.at[i]);
       }
       // What was rounded away when it was sent is missing in the message that comes back as well.
-      for (int i = 0; i < W; ++i) raw.at[i] = cerar_as_sent(raw.at[i], a.message_gain);
+      for (int i = 0; i < W; ++i) raw.at[i] = cerar_as_sent(raw.at[i], a.message_as);
       // The two are close, so their difference is exact, and the contribution joins at its own scale.
       for (int i = 0; i < W; ++i) x.at[i] = ((x.at[i] - raw.at[i]) + joins.at[i]) * kInverseEpsilon;
     } else {
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] + joins.at[i];
     }
-    if constexpr (Forwards) cerar_send<W>(to, at, elements, a.message_gain, x);
+    if constexpr (Forwards) cerar_send<W>(to, at, elements, a.message_as, x);
     if (kOwnExact) {
       if constexpr (kNext < Lines)
         for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(own1, g[kNext].at[i], x.at[i]);

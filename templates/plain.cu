@@ -45,6 +45,19 @@ static_assert(!kOwnExact || kWrittenOut, "own-exact decoding is for few terms");
 /// On the GPU a thread holds all lines in registers: packs of 4 only where that leaves enough of them.
 CERAR_CONSTEXPR bool kNarrow = kTerms > 8;
 
+/// False where messages are dithered when they are converted (wire/dither.h), or not at all.
+CERAR_CONSTEXPR bool dithers() {
+  for (int phase = 0; phase < kWorkers; ++phase)
+    if (kDither[phase] != 0) return true;
+  return false;
+}
+CERAR_CONSTEXPR bool kDithers = dithers();
+
+/// What joins a message: its dither and a symbol.
+CERAR_DEVICE float joined(float dither, float received, float symbol) {
+  return kDithers ? cerar_fma(dither, received, symbol) : symbol;
+}
+
 /// One pack of each component, or of each sample.
 template <int W>
 struct all_lines {
@@ -59,12 +72,14 @@ CERAR_CONSTEXPR bool is_always(int visit, int component, float value) {
   return true;
 }
 
-/// x += coefficient * g, at no cost where the coefficient is 0 or 1 for every phase.
+/// x += coefficient * g, at no cost where the coefficient is 0, 1 or -1 for every phase.
 template <int W, int Visit, int K = 0>
 CERAR_DEVICE void add_symbol(cerar_pack<W>& x, const float (&coefficients)[kTerms], const all_lines<W>& g) {
   if constexpr (K < kTerms) {
     if constexpr (is_always(Visit, K, 1.0f)) {
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] + g.of[K].at[i];
+    } else if constexpr (is_always(Visit, K, -1.0f)) {
+      for (int i = 0; i < W; ++i) x.at[i] = x.at[i] - g.of[K].at[i];
     } else if constexpr (!is_always(Visit, K, 0.0f)) {
       for (int i = 0; i < W; ++i) x.at[i] = cerar_fma(coefficients[K], g.of[K].at[i], x.at[i]);
     }
@@ -151,10 +166,10 @@ CERAR_DEVICE void encode_part(const cerar_visit_arguments& a, const void* from, 
     else
       combine<W, 1, kTerms, 1>(kEncode[phase][0], g, x);
     if constexpr (Receives) {
-      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
+      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_as);
       for (int i = 0; i < W; ++i) x[0].at[i] = received.at[i] + x[0].at[i];
     }
-    cerar_send<W>(to, at, elements, a.message_gain, x[0]);
+    cerar_send<W>(to, at, elements, a.message_as, x[0]);
     if constexpr (First == 0) {
       cerar_store<W>(slots + line, x[0]);
       store_symbols<W, 1, kTerms>(slots + line + kInterleave, phase, g);
@@ -174,10 +189,10 @@ CERAR_DEVICE void relay_part(const cerar_visit_arguments& a, const void* from, v
   const float dither = kDither[a.phase];
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
     const long long at = row * kInterleave + lane;
-    const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
+    const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_as);
     cerar_pack<W> x = cerar_load<W>(early_line(a, offset, row, sample) + lane);
-    for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + cerar_fma(dither, received.at[i], x.at[i]);
-    cerar_send<W>(to, at, elements, a.message_gain, x);
+    for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + joined(dither, received.at[i], x.at[i]);
+    cerar_send<W>(to, at, elements, a.message_as, x);
   }
 }
 
@@ -189,11 +204,11 @@ CERAR_DEVICE void accumulate_part(const cerar_visit_arguments& a, const void* fr
   CERAR_FOR_EACH_IN_LINES(W, elements / kInterleave, kInterleave, row, lane, (void)0) {
     const long long at = row * kInterleave + lane;
     float* const slot = first + row * (kTerms * kInterleave) + lane;
-    const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
+    const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_as);
     cerar_pack<W> x = cerar_load<W>(slot);
-    for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + cerar_fma(dither, received.at[i], x.at[i]);
+    for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + joined(dither, received.at[i], x.at[i]);
     cerar_store<W>(slot, x);
-    cerar_send<W>(to, at, elements, a.message_gain, x);
+    cerar_send<W>(to, at, elements, a.message_as, x);
   }
 }
 
@@ -219,10 +234,10 @@ CERAR_DEVICE void decode_rows(const cerar_visit_arguments& a, const void* from, 
     float* const slot = slots + line;
     all_lines<W> z, g = {};
     for (int s = 0; s < kTerms; ++s) z.of[s] = cerar_load<W>(slot + s * kInterleave);
-    const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
+    const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_as);
     for (int i = 0; i < W; ++i)
-      z.of[kTerms - 1].at[i] = received.at[i] + cerar_fma(dither, received.at[i], z.of[kTerms - 1].at[i]);
-    if constexpr (Forwards) cerar_send<W>(to, at, elements, a.message_gain, z.of[kTerms - 1]);
+      z.of[kTerms - 1].at[i] = received.at[i] + joined(dither, received.at[i], z.of[kTerms - 1].at[i]);
+    if constexpr (Forwards) cerar_send<W>(to, at, elements, a.message_as, z.of[kTerms - 1]);
     // Behind the message: converting one needs registers too.
     if constexpr (Apart)
       for (int m = 0; m < kTerms; ++m) g.of[m] = cerar_load<W>(input + line + m * kInterleave);
@@ -233,7 +248,9 @@ CERAR_DEVICE void decode_rows(const cerar_visit_arguments& a, const void* from, 
     } else {
       for (int k = 0; k < kTerms; ++k) {
         cerar_pack<W> sum;
-        for (int i = 0; i < W; ++i) sum.at[i] = weight[(kTerms - 1) * kTerms + k] * z.of[kTerms - 1].at[i];
+        // Added to 0, so that a weight of -1 makes no negative zeros.
+        for (int i = 0; i < W; ++i)
+          sum.at[i] = cerar_fma(weight[(kTerms - 1) * kTerms + k], z.of[kTerms - 1].at[i], 0.0f);
         for (int s = kTerms - 2; s >= 0; --s)
           for (int i = 0; i < W; ++i) sum.at[i] = cerar_fma(weight[s * kTerms + k], z.of[s].at[i], sum.at[i]);
         if constexpr (Apart)

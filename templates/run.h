@@ -3,25 +3,26 @@
 // Runs kernels' bodies over a class, and lets them at its messages. The last include of every wire, which
 // before says how messages are stored:
 //   cerar_part_bytes(elements)   bytes of a part of a message: its rows, or the padded row behind them
-//   cerar_as_sent(value, gain)   what receivers make of a value, where that follows from the value alone
+//   cerar_as_sent(value, as)   what receivers make of a value sent without dither, where it alone decides
+//   that
 // and, on the GPU and for f32, for pack `at` of a part of `elements` elements,
-//   cerar_receive(part, at, elements, gain)         its value
-//   cerar_settle(part, at, elements, gain, value)   writes it and returns what it is for those who receive it
+//   cerar_receive(part, at, elements, as)         its value
+//   cerar_settle(part, at, elements, as, value)   writes it and returns what it is for those who receive it
 //   cerar_pass(from, to, at, elements)              the same bits again
-// or, on the host, with CERAR_STAGED defined, for `count` elements from `first` on, a multiple of kStage,
-//   cerar_decode(part, elements, first, count, gain, to)
-//   cerar_encode(part, elements, first, count, gain, from)
-// Then the host's bodies work on f32 copies of a few rows that stay in the first-level cache.
+// where `as` is a cerar_rounding; or, on the host, with CERAR_STAGED defined, for `count` elements from
+// `first` on, a multiple of kStage,
+//   cerar_decode(part, elements, first, count, table, to)         table: of cerar_prepare_decode(as, table)
+//   cerar_encode(part, elements, first, count, as, table, from)   table: of cerar_prepare_encode(as, table)
+// Then the host's bodies work on f32 copies of a few rows that stay in the first-level cache. What depends on
+// an element's place alone is in the tables of kStage numbers, made once per kernel.
 
 #if defined(CERAR_STAGED)
-CERAR_CONSTEXPR int kStage = 512;
-
 template <int W>
-CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long, float) {
+CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long, const cerar_rounding&) {
   return cerar_load<W>(static_cast<const float*>(part) + at);
 }
 template <int W>
-CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long, float,
+CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long, const cerar_rounding&,
                                         const cerar_pack<W>& value) {
   cerar_store<W>(static_cast<float*>(part) + at, value);
   return value;
@@ -37,7 +38,11 @@ enum class cerar_message { sent, settled, passed };
 class cerar_stages {
  public:
   cerar_stages(const cerar_visit_arguments& a, int terms_, int interleave_, cerar_message fate_)
-      : arguments(a), terms(terms_), interleave(interleave_), fate(fate_) {}
+      : arguments(a), terms(terms_), interleave(interleave_), fate(fate_) {
+    if (a.received) cerar_prepare_decode(a.received_as, receiving);
+    if (a.message) cerar_prepare_encode(a.message_as, sending);
+    if (fate == cerar_message::settled) cerar_prepare_decode(a.message_as, settling);
+  }
 
   const float* input = nullptr;
   float* slots = nullptr;
@@ -59,8 +64,7 @@ class cerar_stages {
     offset = (part == 0 ? 0 : arguments.elements) + first;
     input = (part == 0 ? arguments.input : arguments.tail) + first * terms;
     slots = (part == 0 ? arguments.slots : arguments.tail) + first * terms;
-    if (received_part)
-      cerar_decode(received_part, part_elements, first, (int)elements, arguments.received_gain, received);
+    if (received_part) cerar_decode(received_part, part_elements, first, (int)elements, receiving, received);
     return true;
   }
 
@@ -72,9 +76,9 @@ class cerar_stages {
         __builtin_memcpy(message_part, received_part, (unsigned long)cerar_part_bytes(part_elements));
       return;
     }
-    cerar_encode(message_part, part_elements, first, (int)elements, arguments.message_gain, message);
+    cerar_encode(message_part, part_elements, first, (int)elements, arguments.message_as, sending, message);
     if (fate == cerar_message::settled)  // sums: the message's elements are the slots'
-      cerar_decode(message_part, part_elements, first, (int)elements, arguments.message_gain, slots);
+      cerar_decode(message_part, part_elements, first, (int)elements, settling, slots);
   }
 
  private:
@@ -92,6 +96,9 @@ class cerar_stages {
   char* message_part = nullptr;
   alignas(64) float received[kStage];
   alignas(64) float message[kStage];
+  alignas(64) float receiving[kStage];
+  alignas(64) float sending[kStage];
+  alignas(64) float settling[kStage];
 };
 
 #define CERAR_RUN_WIDTH(fate, body, arguments, W, ...)                                                    \
@@ -122,9 +129,9 @@ CERAR_DEVICE void* cerar_part_of(const cerar_visit_arguments& a, void* message, 
 #endif
 
 template <int W>
-CERAR_DEVICE void cerar_send(void* part, long long at, long long elements, float gain,
+CERAR_DEVICE void cerar_send(void* part, long long at, long long elements, const cerar_rounding& as,
                              const cerar_pack<W>& value) {
-  cerar_settle<W>(part, at, elements, gain, value);
+  cerar_settle<W>(part, at, elements, as, value);
 }
 
 // Runs `body<W, ...>(arguments, from, to, input, slots, offset, elements)` over the rows of the vector and,

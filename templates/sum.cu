@@ -15,10 +15,10 @@ CERAR_DEVICE void relay_part(const cerar_visit_arguments& a, const void* from, v
   CERAR_FOR_EACH(W, elements, at) {
     cerar_pack<W> x = cerar_load<W>(input + at);
     if constexpr (Receives) {
-      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
+      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_as);
       for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + x.at[i];
     }
-    cerar_send<W>(to, at, elements, a.message_gain, x);
+    cerar_send<W>(to, at, elements, a.message_as, x);
   }
 }
 
@@ -29,14 +29,14 @@ CERAR_DEVICE void settle_part(const cerar_visit_arguments& a, const void* from, 
                               float* slots, long long, long long elements) {
   const float divisor = a.divisor;
   CERAR_FOR_EACH(W, elements, at) {
-    cerar_pack<W> x = cerar_receive<W>(from, at, elements, a.received_gain);
+    cerar_pack<W> x = cerar_receive<W>(from, at, elements, a.received_as);
     if constexpr (Adds) {
       const cerar_pack<W> own = cerar_load<W>(input + at);
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] + own.at[i];
     }
     if constexpr (Average)
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] / divisor;
-    if constexpr (Forwards && Adds) x = cerar_settle<W>(to, at, elements, a.message_gain, x);
+    if constexpr (Forwards && Adds) x = cerar_settle<W>(to, at, elements, a.message_as, x);
     if constexpr (Forwards && !Adds) cerar_pass<W>(from, to, at, elements);
     cerar_store<W>(slots + at, x);
   }

@@ -1,5 +1,12 @@
 #pragma once
 
+/// How the elements of a message are scaled and rounded.
+struct cerar_rounding {
+  float gain,
+      inverse;  ///< powers of two that elements of bf16 and f16 are multiplied by, and again when received
+  unsigned dither;  ///< odd: makes the fractions of wire/dither.h; 0: rounded to nearest
+};
+
 /// The one parameter of every kernel that does a visit, passed by value; plain data with the same layout on
 /// every side.
 ///
@@ -21,8 +28,8 @@ struct cerar_visit_arguments {
   int sample;     ///< number k of the sample that this visit completes; before the first one -1, -2, ...
                   ///< counting back
   float divisor;  ///< 1 for a sum, N for an average
-  float received_gain, message_gain;  ///< powers of two that messages of bf16 and f16 are multiplied by
-  int vector_width;                   ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
+  cerar_rounding received_as, message_as;
+  int vector_width;  ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
 };
 
 /// The one parameter of the kernels `widen` and `narrow`, which convert `elements` elements of a vector in 16

@@ -136,6 +136,7 @@ cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info) {
     info->launches = last.launches;
     info->lanes = last.lanes;
     if (last.plain) std::strncpy(info->variant, "plain", sizeof(info->variant) - 1);
+    info->identical = last.variant ? cerar::runtime::is_identical_on_all_ranks(*last.variant) : !last.plain;
     if (!last.variant) return;
     std::strncpy(info->variant, last.variant->name.c_str(), sizeof(info->variant) - 1);
     info->components = last.variant->shape.components;

@@ -10,11 +10,12 @@ namespace cerar::runtime {
 
 /// What the kernels of one piece work in; addresses of the host's or of a device.
 struct PieceMemory {
-  const float* input = nullptr;  ///< the piece of the vector
-  float* slots = nullptr;        ///< of the result; may equal `input`
-  float* padded = nullptr;       ///< [classes][terms][line], the padded row; used where the piece has a tail
-  float* early = nullptr;        ///< early_elements() of plain messages
-  void* message = nullptr;       ///< received, combined in place and sent
+  const float* input = nullptr;   ///< the piece of the vector
+  float* slots = nullptr;         ///< of the result; may equal `input`
+  float* padded = nullptr;        ///< [classes][terms][line], the padded row; used where the piece has a tail
+  float* early = nullptr;         ///< early_elements() of plain messages
+  void* message = nullptr;        ///< received, combined in place and sent
+  DataType type = DataType::f32;  ///< of the caller's vector, which results are rounded to
 };
 
 /// Elements of `early` for one class of a piece of `rows` rows, and the padded one; 0 where there is none.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/plan/elements.h"
+
 namespace cerar::runtime {
 
 const Variant& variant_for(const Plan& plan, std::uint64_t bytes) {
@@ -11,9 +13,10 @@ const Variant& variant_for(const Plan& plan, std::uint64_t bytes) {
 }
 
 CallClaim claim_for(const Variant& variant, const Call& call, bool copied) {
+  const double rounding = result_rounding(variant.messages, variant.shape, variant.wire, call.type);
   const ErrorClaim& in_place = variant.claim;
   if (!variant.claim_apart || copied || call.send == call.receive || call.count == 0)
-    return {.total = in_place.total, .noise = in_place.noise};
+    return {.total = std::hypot(in_place.total, rounding), .noise = in_place.noise};
   const auto row =
       static_cast<std::uint64_t>(variant.shape.components) * static_cast<std::uint64_t>(variant.interleave);
   const double tail = static_cast<double>(call.count % row) / static_cast<double>(call.count);
@@ -21,7 +24,7 @@ CallClaim claim_for(const Variant& variant, const Call& call, bool copied) {
     return std::hypot(std::sqrt(1 - tail) * (*variant.claim_apart).*figure,
                       std::sqrt(tail) * in_place.*figure);
   };
-  return {.total = both(&ErrorClaim::total), .noise = both(&ErrorClaim::noise)};
+  return {.total = std::hypot(both(&ErrorClaim::total), rounding), .noise = both(&ErrorClaim::noise)};
 }
 
 }  // namespace cerar::runtime

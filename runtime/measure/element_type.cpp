@@ -40,7 +40,7 @@ cerarDataType_t element_type(const std::string& option, const std::string& name)
 
 double half_ulp(cerarDataType_t type) { return row_of(type).half_ulp; }
 
-double rounding_rms(cerarDataType_t type) { return 0.425 * half_ulp(type); }
+double rounding_rms(cerarDataType_t type) { return rounding_rms(row_of(type).plan_type); }
 
 std::vector<std::byte> packed(cerarDataType_t type, std::span<const float> values) {
   std::vector<std::byte> bytes(values.size() * element_bytes(type));

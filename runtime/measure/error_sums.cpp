@@ -32,9 +32,8 @@ double sum_of_squares(std::span<const double> values) {
 double wrong_limit(double exact_square, std::size_t count, double claimed_error, int ranks,
                    cerarDataType_t type) {
   const double scale = std::sqrt(exact_square / static_cast<double>(count));
-  // CERAR rounds to the type once. What claims nothing may be NCCL's own, which does so at each hop.
-  const double roundings = half_ulp(type) * (claimed_error > 0 ? 1 : std::sqrt(ranks));
-  const double expected = std::hypot(claimed_error, roundings);
+  // What claims nothing may be NCCL's own, which rounds to the type at each hop.
+  const double expected = claimed_error > 0 ? claimed_error : half_ulp(type) * std::sqrt(ranks);
   // Exact codes still round each of their N - 1 additions.
   return scale * (expected > 0 ? 20 * expected : 0x1p-22 * ranks);
 }

@@ -34,4 +34,23 @@ void narrow(DataType type, const float* from, std::uint64_t count, void* vector,
                        .vector_width = 1});
 }
 
+double rounding_rms(DataType type) {
+  switch (type) {
+    case DataType::bf16:
+      return 0.425 * 0x1p-8;
+    case DataType::f16:
+      return 0.425 * 0x1p-11;
+    case DataType::f32:
+      break;
+  }
+  return 0;
+}
+
+double result_rounding(Messages messages, const Shape& shape, Wire wire, DataType type) {
+  const bool same_type =
+      (wire == Wire::bf16 && type == DataType::bf16) || (wire == Wire::f16 && type == DataType::f16);
+  const bool passed_on = messages == Messages::sum && shape.visits > shape.workers;
+  return same_type && passed_on ? 0 : rounding_rms(type);
+}
+
 }  // namespace cerar::runtime

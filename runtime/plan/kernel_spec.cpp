@@ -78,10 +78,11 @@ FloatTable encode_table(const runtime::Shape& shape, const std::vector<double>& 
 // hop: their errors add up instead of averaging out (measured: 1.4 times the noise claimed at N = 8, 2.2 at N
 // = 16). So each phase but 0 adds a small, different fraction of the message before it rounds. The fractions
 // are evenly spaced over one unit in the last place of the largest significand (two of the smallest) and sum
-// to zero, so that a revolution leaves nothing of them. Blocks of fixed point have no unit that would be
-// known beforehand, and get none.
+// to zero, so that a revolution leaves nothing of them. Other messages are dithered where they are converted
+// (templates/wire/dither.h).
 FloatTable dither_table(const runtime::Variant& variant, bool approximate) {
-  const int workers = variant.shape.workers, significand = runtime::format_of(variant.wire).significand;
+  constexpr int kSignificand = 24;
+  const int workers = variant.shape.workers;
   std::vector<int>
       order;  // phases 1..N-1, by their position in a golden-ratio sequence: partial sums stay small
   for (int phase = 1; phase < workers; ++phase) order.push_back(phase);
@@ -90,11 +91,11 @@ FloatTable dither_table(const runtime::Variant& variant, bool approximate) {
     return position(a) < position(b);
   });
   FloatTable table{{workers}, std::vector<float>(static_cast<std::size_t>(workers), 0.0f)};
-  if (!approximate || significand == 0) return table;
+  if (!approximate || variant.wire != runtime::Wire::f32) return table;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const double spread = (static_cast<double>(i) + 0.5) / static_cast<double>(order.size()) - 0.5;
     table.values[static_cast<std::size_t>(order[i])] =
-        static_cast<float>(std::ldexp(spread, 1 - significand));
+        static_cast<float>(std::ldexp(spread, 1 - kSignificand));
   }
   return table;
 }
@@ -113,7 +114,6 @@ void add_plain(KernelSpec& spec, const runtime::Variant& variant, const runtime:
   spec.parameters["kWorkers"] = shape.workers;
   spec.parameters["kTerms"] = shape.terms;
   spec.parameters["kChains"] = shape.chains;
-  // Exact codes stay exact on whole numbers.
   spec.parameters["kDither"] = dither_table(variant, shape.components > shape.workers);
   spec.parameters["kEncode"] = encode_table(shape, tables.beta);
   spec.parameters["kDecode"] = reader.table("decode", tables.decode, dimensions);

@@ -17,11 +17,9 @@ struct Names<Messages> {
 template <>
 struct Names<Construction> {
   static constexpr std::pair<Construction, std::string_view> kTable[] = {
-      {Construction::ring, "ring"},
-      {Construction::harmonic, "harmonic"},
-      {Construction::vandermonde, "vandermonde"},
-      {Construction::optimized, "optimized"},
-      {Construction::differential, "differential"}};
+      {Construction::ring, "ring"},           {Construction::unimodular, "unimodular"},
+      {Construction::harmonic, "harmonic"},   {Construction::vandermonde, "vandermonde"},
+      {Construction::optimized, "optimized"}, {Construction::differential, "differential"}};
 };
 
 template <>

@@ -14,8 +14,9 @@ namespace cerar::runtime {
 
 /// What the messages carry: plain sums (r = 1), linear combinations, or scaled differences.
 enum class Messages { sum, plain, differential };
-/// `ring`: every exact code, c <= N, with coefficients 0 and 1.
-enum class Construction { ring, harmonic, vandermonde, optimized, differential };
+/// `ring`: partial sums, c a divisor of N; the one exact construction. `unimodular`: other c < N,
+/// coefficients 0 and +-1.
+enum class Construction { ring, unimodular, harmonic, vandermonde, optimized, differential };
 /// Of vectors in memory; sums are always formed in f32.
 enum class DataType { f32, bf16, f16 };
 constexpr std::size_t size_of(DataType type) { return type == DataType::f32 ? 4 : 2; }
@@ -55,7 +56,7 @@ struct PlainTables {
 };
 
 /// Codes whose kernels decode vectors out of place on their own: up to this many terms a GPU holds the
-/// samples and the rank's own components in registers (at most 64). Exact codes have nothing to correct.
+/// samples and the rank's own components in registers (at most 72). Exact codes have nothing to correct.
 inline constexpr int kMostApartTerms = 4;
 constexpr bool can_decode_apart(const Shape& shape) {
   return shape.components > shape.workers && shape.terms <= kMostApartTerms;
@@ -124,18 +125,27 @@ struct Variant {
   ErrorClaim claim;                       ///< of every call, but where there is claim_apart:
   std::optional<ErrorClaim> claim_apart;  ///< of whole rows out of place, for plain codes with decode_apart
   Tables tables;
+  double growth = 1;  ///< what follows from the tables: growth_of(), runtime/plan/message_range.h
   Prediction prediction;
   std::vector<Kernel> kernels;
   std::vector<Artefact> artefacts;
 };
 
-/// A code that sums without approximation.
-inline bool is_exact_code(const Variant& variant) {
-  return variant.construction == Construction::ring && variant.shape.components <= variant.shape.workers;
+/// Each element is a sum in f32 of the ranks' elements, within N 2^-24 of the sum of their magnitudes,
+/// whatever stands beside it. Messages of fewer bits round it, and codes that mix components are exact at
+/// most relative to the neighbours that they mix.
+inline bool is_exact(const Variant& variant) {
+  return variant.construction == Construction::ring && variant.wire == Wire::f32;
 }
 
-/// The same in f32 messages: whole numbers come out as they should, as long as partial sums are exact in f32.
-inline bool is_exact(const Variant& variant) { return is_exact_code(variant) && variant.wire == Wire::f32; }
+/// Whether every rank ends with the same bits. With c = N each sum is completed by one rank and passed on as
+/// it is. With fewer components several ranks complete a sum, each in an order of its own (two numbers have
+/// but one, in f32); codes that mix components are decoded by each rank from other messages.
+inline bool is_identical_on_all_ranks(const Variant& variant) {
+  const Shape& shape = variant.shape;
+  return variant.construction == Construction::ring &&
+         (shape.components == shape.workers || (shape.workers == 2 && variant.wire == Wire::f32));
+}
 
 /// Both ends inclusive.
 struct ByteRange {

@@ -84,10 +84,14 @@ void check_variant(const Plan& plan, const Variant& variant) {
                            : variant.messages == Messages::differential
                                ? variant.construction == Construction::differential
                                : variant.construction != Construction::differential &&
-                                     (variant.construction != Construction::ring || is_exact_code(variant));
+                                     variant.construction != Construction::ring &&
+                                     (variant.construction != Construction::unimodular ||
+                                      variant.shape.components < variant.shape.workers);
   if (!named_right)
-    fail(fmt::format("variant {}: construction is {}, which has no {} messages.", variant.name,
-                     name_of(variant.construction), name_of(variant.messages)));
+    fail(fmt::format(
+        "variant {}: construction is {}, which has no {} messages with {} components on {} workers.",
+        variant.name, name_of(variant.construction), name_of(variant.messages), variant.shape.components,
+        plan.workers));
   if (variant.claim_apart && variant.messages != Messages::plain)
     fail(fmt::format("variant {}: errors_apart is there, which {} messages do not have.", variant.name,
                      name_of(variant.messages)));

@@ -8,6 +8,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/one_line.h"
 #include "runtime/base/yaml_reader.h"
+#include "runtime/plan/message_range.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_directory.h"
 #include "runtime/plan/wire.h"
@@ -149,11 +150,35 @@ std::vector<Artefact> read_artefacts(const YamlReader& node) {
 }
 
 Variant read_variant(const YamlReader& node, int workers) {
-  node.allow_only({"name",      "bytes",        "construction",  "messages", "components", "classes",
-                   "terms",     "rounds",       "message_bytes", "wire",     "interleave", "lanes",
-                   "errors",    "predicted",    "beta",          "decode",   "epsilon",    "shift",
-                   "own_exact", "open",         "extend",        "own",      "kernels",    "files",
-                   "block",     "errors_apart", "decode_apart",  "own_apart"});
+  node.allow_only({"name",
+                   "bytes",
+                   "construction",
+                   "messages",
+                   "components",
+                   "classes",
+                   "terms",
+                   "rounds",
+                   "message_bytes",
+                   "wire",
+                   "interleave",
+                   "lanes",
+                   "errors",
+                   "predicted",
+                   "beta",
+                   "decode",
+                   "epsilon",
+                   "shift",
+                   "own_exact",
+                   "open",
+                   "extend",
+                   "own",
+                   "kernels",
+                   "files",
+                   "block",
+                   "errors_apart",
+                   "decode_apart",
+                   "own_apart",
+                   "identical_on_all_ranks"});
   Variant variant;
   variant.name = node.at("name").text();
   const ByteRange bytes = read_range(node.at("bytes"));
@@ -181,13 +206,25 @@ Variant read_variant(const YamlReader& node, int workers) {
   variant.message_bytes =
       static_cast<std::uint64_t>(node.at("message_bytes").integer(64, std::int64_t{1} << 40));
   variant.claim = read_claim(node.at("errors"));
+  node.at("identical_on_all_ranks").boolean();  // compared when the rest is known to fit together
   variant.prediction = read_prediction(node.at("predicted"));
   refuse_other_tables(node, variant.messages);
   if (has_apart(node)) variant.claim_apart = read_claim(node.at("errors_apart"));
   variant.tables = read_tables(node, variant.shape, variant.messages);
+  variant.growth = growth_of(variant.shape, variant.tables);
   variant.kernels = read_kernels(node.at("kernels"));
   variant.artefacts = read_artefacts(node.at("files"));
   return variant;
+}
+
+// It follows from the code; a reader of the file must not be told otherwise.
+void check_identical(const YamlReader& node, const Variant& variant) {
+  const YamlReader identical = node.at("identical_on_all_ranks");
+  if (identical.boolean() == is_identical_on_all_ranks(variant)) return;
+  identical.fail(fmt::format("is {} but {} with {} components on {} workers in messages of {} makes it {}",
+                             identical.text(), name_of(variant.construction), variant.shape.components,
+                             variant.shape.workers, name_of(variant.wire),
+                             is_identical_on_all_ranks(variant)));
 }
 
 std::optional<std::size_t> digest_line(const std::string& text) {
@@ -264,6 +301,8 @@ Plan parse_plan(const std::string& text, const std::string& file, Digest digest)
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", file, error.what()));
   }
+  auto variant = plan.variants.begin();
+  for (const auto& item : root.at("variants").items()) check_identical(item, *variant++);
   return plan;
 }
 

@@ -70,6 +70,7 @@ Step step_at(const Shape& shape, Messages messages, int rank, int visit) {
   const int number = (visit - visit_time(shape, phase, 0)) / shape.classes;
   const bool is_last = number == visit_count(shape, phase) - 1;
   Step step{.role = Role::begin,
+            .visit = visit,
             .class_index = class_index,
             .phase = phase,
             .sample = number - first_sample_visit(shape, phase),

@@ -35,6 +35,7 @@ std::vector<Role> roles_of(Messages messages);
 /// One visit of one class by one rank.
 struct Step {
   Role role;
+  int visit;        ///< t
   int class_index;  ///< q
   int phase;        ///< p
   int sample;       ///< slot of the sample that this visit completes; before the first one -1, -2, ... back

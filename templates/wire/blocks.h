@@ -7,7 +7,10 @@
 //   kLargest, cerar_integer_bytes(elements), cerar_put(part, elements, at, q), cerar_get(part, elements, at)
 // of four neighbours on the GPU and of `count` elements on the host.
 //
-// An exact scale rather than a power of two: that would cost 1.4 times the noise (README).
+// An exact scale rather than a power of two: that would cost 1.4 times the noise (README). With dither the
+// largest element leaves half a unit free, and 0 stands for zero and nothing beside it: zeros stay zeros.
+
+#include "templates/wire/dither.h"
 
 #if !defined(CERAR_BLOCK)
 #define CERAR_BLOCK 128
@@ -20,7 +23,7 @@ CERAR_DEVICE long long cerar_part_bytes(long long elements) {
 }
 
 /// An element's rounding depends on its block.
-CERAR_DEVICE float cerar_as_sent(float value, float) { return value; }
+CERAR_DEVICE float cerar_as_sent(float value, const cerar_rounding&) { return value; }
 
 CERAR_DEVICE float* cerar_scales(void* part, long long elements) {
   return reinterpret_cast<float*>(static_cast<char*>(part) + cerar_integer_bytes(elements));
@@ -31,9 +34,9 @@ CERAR_DEVICE const float* cerar_scales(const void* part, long long elements) {
 
 /// Scale of a block from the bits of its largest magnitude: NaN where an element is not finite, so that the
 /// whole block arrives as NaN. One that is no normal number is rounded up, so that integers keep their range.
-CERAR_DEVICE float cerar_scale(unsigned largest_bits) {
+CERAR_DEVICE float cerar_scale(unsigned largest_bits, const cerar_rounding& as) {
   if (largest_bits >= 0x7f800000u) return cerar_float(0x7fc00000u);
-  const float scale = cerar_float(largest_bits) / (float)kLargest;
+  const float scale = cerar_float(largest_bits) / (as.dither ? (float)kLargest - 0.5f : (float)kLargest);
   return largest_bits == 0 || scale >= 0x1p-126f ? scale : scale + 0x1p-149f;
 }
 
@@ -41,24 +44,30 @@ CERAR_DEVICE float cerar_scale(unsigned largest_bits) {
 CERAR_DEVICE float cerar_inverse(float scale) { return scale >= 0x1p-126f ? 1.0f / scale : 0.0f; }
 
 /// For blocks without an inverse: zeros, what is not finite, and numbers below 2^-126 times kLargest.
-CERAR_DEVICE int cerar_divided(float value, float scale) {
-  return scale > 0 ? cerar_nearest(value / scale) : 0;
+CERAR_DEVICE int cerar_divided(float value, float scale, float fraction) {
+  return scale > 0 ? cerar_nearest(value / scale + fraction) : 0;
+}
+
+CERAR_DEVICE float cerar_restored(int q, float fraction, float scale) {
+  return (q == 0 ? 0.0f : (float)q - fraction) * scale;
 }
 
 #if CERAR_GPU
 template <int W>
-CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long elements, float) {
+CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long elements,
+                                         const cerar_rounding& as) {
   static_assert(W == 4, "a block is converted by kBlock / 4 threads");
   const cerar_integers q = cerar_get(part, elements, at);
   const float scale = cerar_scales(part, elements)[at / kBlock];
+  const float fraction = cerar_fraction(at, as.dither);
   cerar_pack<W> value;
-  for (int i = 0; i < W; ++i) value.at[i] = (float)q.at[i] * scale;
+  for (int i = 0; i < W; ++i) value.at[i] = cerar_restored(q.at[i], fraction, scale);
   return value;
 }
 
 template <int W>
-CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long elements, float,
-                                        const cerar_pack<W>& value) {
+CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long elements,
+                                        const cerar_rounding& as, const cerar_pack<W>& value) {
   static_assert(W == 4, "a block is converted by kBlock / 4 threads");
   // Neighbouring threads hold neighbouring elements; the last warp of a part may be incomplete.
   const long long left = elements / 4 - (at / 4 & ~31LL);
@@ -75,12 +84,14 @@ CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long elem
   }
   // Where lanes are missing, only the first of a block has seen all others.
   largest = __shfl_sync(active, largest, lane & ~(kBlock / 4 - 1));
-  const float scale = cerar_scale(largest), inverse = cerar_inverse(scale);
+  const float scale = cerar_scale(largest, as), inverse = cerar_inverse(scale);
+  const float fraction = cerar_fraction(at, as.dither);
   cerar_integers q;
   cerar_pack<W> sent;
   for (int i = 0; i < W; ++i) {
-    q.at[i] = inverse > 0 ? cerar_nearest(value.at[i] * inverse) : cerar_divided(value.at[i], scale);
-    sent.at[i] = (float)q.at[i] * scale;
+    q.at[i] = inverse > 0 ? cerar_nearest(cerar_fma(value.at[i], inverse, fraction))
+                          : cerar_divided(value.at[i], scale, fraction);
+    sent.at[i] = cerar_restored(q.at[i], fraction, scale);
   }
   cerar_put(part, elements, at, q);
   if (at % kBlock == 0) cerar_scales(part, elements)[at / kBlock] = scale;
@@ -94,21 +105,28 @@ CERAR_DEVICE void cerar_pass(const void* from, void* to, long long at, long long
 }
 #else
 #define CERAR_STAGED 1
+CERAR_DEVICE void cerar_prepare_decode(const cerar_rounding& as, float* table) {
+  for (int i = 0; i < kStage; ++i) table[i] = cerar_fraction(i, as.dither);
+}
+CERAR_DEVICE void cerar_prepare_encode(const cerar_rounding& as, float* table) {
+  cerar_prepare_decode(as, table);
+}
+
 /// `first` is a multiple of kBlock.
-CERAR_DEVICE void cerar_decode(const void* part, long long elements, long long first, int count, float,
-                               float* to) {
+CERAR_DEVICE void cerar_decode(const void* part, long long elements, long long first, int count,
+                               const float* table, float* to) {
   const float* const scales = cerar_scales(part, elements) + first / kBlock;
   int q[kBlock];
   for (int begin = 0; begin < count; begin += kBlock) {
     const int size = count - begin < kBlock ? count - begin : kBlock;
     const float scale = scales[begin / kBlock];
     cerar_get(part, elements, first + begin, size, q);
-    for (int i = 0; i < size; ++i) to[begin + i] = (float)q[i] * scale;
+    for (int i = 0; i < size; ++i) to[begin + i] = cerar_restored(q[i], table[begin + i], scale);
   }
 }
 
-CERAR_DEVICE void cerar_encode(void* part, long long elements, long long first, int count, float,
-                               const float* from) {
+CERAR_DEVICE void cerar_encode(void* part, long long elements, long long first, int count,
+                               const cerar_rounding& as, const float* table, const float* from) {
   float* const scales = cerar_scales(part, elements) + first / kBlock;
   int q[kBlock];
   for (int begin = 0; begin < count; begin += kBlock) {
@@ -118,11 +136,12 @@ CERAR_DEVICE void cerar_encode(void* part, long long elements, long long first, 
       const unsigned bits = cerar_bits(from[begin + i]) & 0x7fffffffu;
       largest = bits > largest ? bits : largest;
     }
-    const float scale = cerar_scale(largest), inverse = cerar_inverse(scale);
+    const float scale = cerar_scale(largest, as), inverse = cerar_inverse(scale);
     if (inverse > 0)
-      for (int i = 0; i < size; ++i) q[i] = cerar_nearest(from[begin + i] * inverse);
+      for (int i = 0; i < size; ++i)
+        q[i] = cerar_nearest(cerar_fma(from[begin + i], inverse, table[begin + i]));
     else
-      for (int i = 0; i < size; ++i) q[i] = cerar_divided(from[begin + i], scale);
+      for (int i = 0; i < size; ++i) q[i] = cerar_divided(from[begin + i], scale, table[begin + i]);
     cerar_put(part, elements, first + begin, size, q);
     scales[begin / kBlock] = scale;
   }

@@ -24,4 +24,6 @@ CERAR_DEVICE float cerar_widen(unsigned short half) {
 #endif
 }
 
+CERAR_CONSTEXPR float kDitherSpan = 0x1p-8f;
+
 #include "templates/wire/halves.h"

@@ -153,7 +153,7 @@ int main(int argc, char** argv) {
   }
   for (int components : {12, 20, 15, 63})
     add(fmt::format("plain c={}", components), Construction::harmonic, components);
-  add("exact c=7", Construction::ring, 7);
+  add("unimodular c=7", Construction::unimodular, 7);
   for (int terms : {8, 16, 32, 64})
     add(fmt::format("differential r={}", terms), Construction::differential, 8 * terms);
   // The same codes in other messages: elements a second against those of f32.

@@ -46,7 +46,7 @@ TEST_P(JobClaims, EveryRankStaysWithinThePlansClaim) {
 constexpr Case kCases[] = {{"ring", 2, 1},
                            {"ring", 2, 2},
                            {"ring", 3, 3},
-                           {"ring", 8, 3},
+                           {"unimodular", 8, 3},
                            {"ring", 8, 8},
                            {"ring", 16, 16},
                            {"differential", 3, 6},

@@ -82,7 +82,7 @@ std::vector<Halves> inputs_of(const Type& type, int workers, std::size_t count) 
 TEST(Halves, AreSummedInF32AndRoundedOnce) {
   for (const Type& type : kTypes)
     for (const std::string& directory : {std::string(), plan_directory(Construction::ring, 6, 3),
-                                         plan_directory(Construction::ring, 6, 4)}) {
+                                         plan_directory(Construction::unimodular, 6, 4)}) {
       const LocalRanks ranks(directory, 6);
       for (const std::size_t count : {1u, 97u, 5000u, 100003u})
         for (const bool in_place : {false, true})

@@ -137,7 +137,8 @@ TEST_P(OwnExact, VectorsOf16BitsHaveTheClaimOfCallsInPlace) {
     runtime::require_success(cerarAllReduce(inputs[at].data(), outputs[at].data(), count, cerarBfloat16,
                                             cerarSum, ranks.comm(rank), nullptr));
   });
-  const double claim = variant().claim.total;
+  // The result is rounded once, which is part of the claim.
+  const double claim = std::hypot(variant().claim.total, 0.425 * 0x1p-8);
   EXPECT_EQ(claimed(ranks), claim);
   double square = 0, error = 0;
   std::vector<float> numbers(count);
@@ -148,8 +149,8 @@ TEST_P(OwnExact, VectorsOf16BitsHaveTheClaimOfCallsInPlace) {
       error += std::pow(numbers[i] - exact[i], 2);
     }
   }
-  // The result's own rounding comes on top.
-  EXPECT_LE(std::sqrt(error / square), std::hypot(1.1 * claim, 0.45 * 0x1p-8));
+  // Rounding normal numbers differs a little from rounding numbers of no particular scale.
+  EXPECT_LE(std::sqrt(error / square), std::hypot(1.1 * claim, 0.1 * 0x1p-8));
 }
 
 INSTANTIATE_TEST_SUITE_P(Codes, OwnExact, testing::ValuesIn(kCases), [](const auto& info) {

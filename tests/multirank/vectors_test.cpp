@@ -192,8 +192,8 @@ constexpr Case kCases[] = {{"RingN8c1", Construction::ring, 8, 1},
                            {"RingN8c2", Construction::ring, 8, 2},
                            {"RingN8c8", Construction::ring, 8, 8},
                            {"RingN3c3", Construction::ring, 3, 3},
-                           {"RingN8c3", Construction::ring, 8, 3},
-                           {"RingN8c7", Construction::ring, 8, 7},
+                           {"UnimodularN8c3", Construction::unimodular, 8, 3},
+                           {"UnimodularN8c7", Construction::unimodular, 8, 7},
                            {"HarmonicN8c9", Construction::harmonic, 8, 9},
                            {"HarmonicN8c12", Construction::harmonic, 8, 12},
                            {"OptimizedN8c20", Construction::optimized, 8, 20},
@@ -238,9 +238,9 @@ TEST(Storage, ScratchStaysWithinNOverC) {
 // With several chains per class, symbols wait in (N - Q)/c of the vector besides: within (N + 2)/c in all.
 TEST(Storage, ScratchOfSeveralChainsStaysWithinNPlus2OverC) {
   for (const auto& [construction, workers, c] :
-       std::vector<std::tuple<Construction, int, int>>{{Construction::ring, 8, 3},
-                                                       {Construction::ring, 8, 6},
-                                                       {Construction::ring, 8, 7},
+       std::vector<std::tuple<Construction, int, int>>{{Construction::unimodular, 8, 3},
+                                                       {Construction::unimodular, 8, 6},
+                                                       {Construction::unimodular, 8, 7},
                                                        {Construction::harmonic, 8, 9},
                                                        {Construction::harmonic, 8, 12},
                                                        {Construction::harmonic, 8, 36},

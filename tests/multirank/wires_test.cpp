@@ -99,7 +99,7 @@ TEST(Wires, PredictionsHoldForEveryCode) {
     int workers, components;
   };
   for (const Code code : {Code{Construction::ring, 8, 4}, Code{Construction::ring, 8, 1},
-                          Code{Construction::ring, 8, 7}, Code{Construction::ring, 6, 4},
+                          Code{Construction::unimodular, 8, 7}, Code{Construction::unimodular, 6, 4},
                           Code{Construction::harmonic, 8, 16}, Code{Construction::harmonic, 8, 12},
                           Code{Construction::optimized, 8, 24}, Code{Construction::optimized, 4, 8},
                           Code{Construction::differential, 8, 16}, Code{Construction::differential, 6, 48}})
@@ -119,8 +119,7 @@ TEST(Wires, PredictionsHoldForEveryCode) {
     }
 }
 
-// Ranks that hold equal vectors round blocks alike, and their errors do not average out; floating point is
-// dithered.
+// Without dither ranks that hold equal vectors would round alike, and their errors would not average out.
 TEST(Wires, EqualVectorsStayNearTheClaim) {
   for (const Wire wire : kNarrow)
     for (const int components : {8, 32, 128}) {
@@ -128,13 +127,13 @@ TEST(Wires, EqualVectorsStayNearTheClaim) {
       const std::string directory = plan_directory(construction, 8, components, 2, wire);
       const LocalRanks ranks(directory, 8);
       const auto errors = runtime::measure_errors(ranks, {.count = 128u * 32 * 20, .input = Input::equal});
-      EXPECT_LE(errors.relative_rms, (runtime::is_block_wire(wire) ? 1.4 : 1.0) *
-                                         runtime::load_plan(directory).variants[0].claim.total)
+      EXPECT_LE(errors.relative_rms, 1.1 * runtime::load_plan(directory).variants[0].claim.total)
           << directory;
     }
 }
 
-// Two ranks, one with zeros: a message is rounded once, and what is rounded already does not change.
+// Two ranks, one with zeros: of half the numbers the sum alone is rounded, of the others the first message as
+// well.
 TEST(Wires, NuIsWhatTheModelSays) {
   for (const Wire wire : kNarrow)
     for (const int block : {32, 64, 128}) {
@@ -158,7 +157,8 @@ TEST(Wires, NuIsWhatTheModelSays) {
       }
       const double measured =
           std::sqrt(runtime::is_block_wire(wire) ? error / square : relative / static_cast<double>(kCount));
-      EXPECT_NEAR(measured / tuner::nu_of(wire, block), 1, 0.01) << runtime::name_of(wire) << ", " << block;
+      EXPECT_NEAR(measured / (std::sqrt(1.5) * tuner::nu_of(wire, block)), 1, 0.01)
+          << runtime::name_of(wire) << ", " << block;
       EXPECT_EQ(result[0], result[1]);
     }
 }

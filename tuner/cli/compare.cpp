@@ -18,8 +18,9 @@ namespace {
 
 using runtime::Construction;
 
-constexpr Construction kCompared[] = {Construction::vandermonde, Construction::harmonic,
-                                      Construction::optimized, Construction::differential};
+constexpr Construction kCompared[] = {Construction::unimodular, Construction::vandermonde,
+                                      Construction::harmonic, Construction::optimized,
+                                      Construction::differential};
 
 struct Entry {
   Construction construction;
@@ -104,7 +105,9 @@ int run_compare(const CompareArguments& arguments) {
   options.progress = [&](const std::string& step) { progress(step); };
   std::vector<Entry> entries;
   for (const int c : components)
-    for (const Construction construction : kCompared) entries.push_back(design(construction, c, options));
+    for (const Construction construction : kCompared)
+      if (construction != Construction::unimodular || c < arguments.workers)
+        entries.push_back(design(construction, c, options));
   progress.clear();
   if (arguments.json)
     program::print("{}\n", comparison_json(arguments.workers, entries).dump(2));

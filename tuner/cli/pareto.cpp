@@ -52,7 +52,7 @@ std::string front_table(const Front& front) {
          std::to_string(candidate.shape.components), std::string(runtime::name_of(candidate.wire)),
          fmt::format("{:.3f}", candidate.bytes_per_element()),
          fmt::format("{:.4g}", candidate.claim.condition), fmt::format("{:.3g}", candidate.claim.noise_gain),
-         candidate.is_exact() ? "exact" : fmt::format("{:.2e}", candidate.claim.total),
+         candidate.is_exact() ? "exact" : fmt::format("{:.2e}", candidate.counted_error()),
          fmt::format("{:.0f}", point.time_us), fmt::format("{:.3f}", point.time_us / front.baseline_us),
          point.on_common_front ? "front" : ""});
   }

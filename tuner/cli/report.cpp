@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "runtime/plan/elements.h"
 #include "runtime/plan/names.h"
 #include "tuner/cli/text.h"
 #include "tuner/search/pareto.h"
@@ -17,7 +19,7 @@ namespace {
 constexpr double kSizes[] = {1048576.0, 64 * 1048576.0, 1024 * 1048576.0};
 
 std::string error_text(const Candidate& candidate) {
-  return candidate.is_exact() ? "exact" : fmt::format("{:.2e}", candidate.claim.total);
+  return candidate.is_exact() ? "exact" : fmt::format("{:.2e}", candidate.counted_error());
 }
 
 std::string remark(const Candidate& candidate, bool chosen, double max_condition) {
@@ -76,9 +78,15 @@ std::string ranges_text(const std::vector<runtime::ByteRange>& ranges) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+// For vectors of the plan's type.
+double error_of(const runtime::Variant& variant, runtime::DataType type) {
+  return std::hypot(variant.claim.total,
+                    runtime::result_rounding(variant.messages, variant.shape, variant.wire, type));
+}
+
 std::string variants_table(const runtime::Plan& plan) {
-  std::vector<std::vector<std::string>> rows = {
-      {"variant", "from", "to", "c", "messages", "rounds", "error", "lanes", "us at the end", "baseline"}};
+  std::vector<std::vector<std::string>> rows = {{"variant", "from", "to", "c", "messages", "rounds", "error",
+                                                 "ranks", "lanes", "us at the end", "baseline"}};
   for (const auto& variant : plan.variants) {
     const bool unbounded = variant.max_bytes == runtime::ByteRange{}.max_bytes;
     const std::uint64_t bytes = unbounded
@@ -89,13 +97,14 @@ std::string variants_table(const runtime::Plan& plan) {
         {variant.name, bytes_text(variant.min_bytes), bytes_text(variant.max_bytes),
          std::to_string(variant.shape.components), std::string(runtime::name_of(variant.wire)),
          std::to_string(variant.shape.rounds),
-         is_exact(variant) ? "exact" : fmt::format("{:.2e}", variant.claim.total),
-         std::to_string(variant.lanes),
+         is_exact(variant) ? "exact" : fmt::format("{:.2e}", error_of(variant, plan.data_type)),
+         is_identical_on_all_ranks(variant) ? "identical" : "differ", std::to_string(variant.lanes),
          fmt::format("{:.0f}{}", variant.prediction.fixed_us + variant.prediction.us_per_mib * mib,
                      unbounded ? fmt::format(" ({})", bytes_text(bytes)) : ""),
          fmt::format("{:.0f}", variant.prediction.ring_fixed_us + variant.prediction.ring_us_per_mib * mib)});
   }
   std::string text = table_text(rows);
+  text += "ranks: whether all end with the same bits, or differ by about the error (of rounding, if exact)\n";
   for (const auto& variant : plan.variants)
     if (variant.claim_apart)
       text += fmt::format("{}: error {:.2e} out of place, for vectors of f32\n", variant.name,
@@ -139,7 +148,8 @@ std::string tune_report(const std::vector<Candidate>& candidates, const Selectio
         runtime::name_of(with_any_wire->construction), with_any_wire->shape.components,
         runtime::name_of(with_any_wire->wire), with_any_wire->cost.us_per_mib / baseline.us_per_mib,
         plan.baseline,
-        with_any_wire->is_exact() ? "exact" : fmt::format("an error of {:.2e}", with_any_wire->claim.total));
+        with_any_wire->is_exact() ? "exact"
+                                  : fmt::format("an error of {:.2e}", with_any_wire->counted_error()));
   return text;
 }
 
@@ -187,7 +197,7 @@ nlohmann::json tune_json(const std::vector<Candidate>& candidates, const runtime
     result["with_wire_auto"] = {{"construction", runtime::name_of(with_any_wire->construction)},
                                 {"components", with_any_wire->shape.components},
                                 {"wire", runtime::name_of(with_any_wire->wire)},
-                                {"error", with_any_wire->claim.total},
+                                {"error", with_any_wire->counted_error()},
                                 {"large_ratio", with_any_wire->cost.us_per_mib / baseline.us_per_mib}};
   return result;
 }
@@ -205,6 +215,9 @@ nlohmann::json plan_json(const runtime::Plan& plan) {
                         {"wire", runtime::name_of(variant.wire)},
                         {"lanes", variant.lanes},
                         {"errors", claim_json(variant.claim)},
+                        {"exact", is_exact(variant)},
+                        {"error", is_exact(variant) ? 0 : error_of(variant, plan.data_type)},
+                        {"identical_on_all_ranks", is_identical_on_all_ranks(variant)},
                         {"fixed_us", variant.prediction.fixed_us},
                         {"us_per_mib", variant.prediction.us_per_mib},
                         {"large_ratio", variant.prediction.us_per_mib / variant.prediction.ring_us_per_mib}});

@@ -33,6 +33,7 @@ struct ConstructionStyle {
 };
 constexpr ConstructionStyle kConstructions[] = {
     {Construction::ring, {"exact (ring)", "#000000", 5}},
+    {Construction::unimodular, {"unimodular", "#009e73", 15}},
     {Construction::harmonic, {"plain: harmonic", "#7f7f7f", 9}},
     {Construction::vandermonde, {"plain: vandermonde", "#e69f00", 11}},
     {Construction::optimized, {"plain: optimized", "#0072b2", 7}},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/message_range.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
 
@@ -46,6 +47,7 @@ runtime::Plan build_plan(const std::vector<Candidate>& candidates, const Selecti
     variant.claim = candidate.claim;
     variant.claim_apart = candidate.claim_apart;
     variant.tables = candidate.tables;
+    variant.growth = runtime::growth_of(variant.shape, variant.tables);
     variant.prediction = {.fixed_us = candidate.cost.fixed_us,
                           .us_per_mib = candidate.cost.us_per_mib,
                           .ring_fixed_us = baseline.fixed_us,

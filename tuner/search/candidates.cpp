@@ -10,8 +10,10 @@
 
 #include "generator/kernel_spec.h"
 #include "runtime/base/error.h"
+#include "runtime/plan/elements.h"
 #include "runtime/plan/names.h"
 #include "tuner/code/constructions/ring.h"
+#include "tuner/code/constructions/unimodular.h"
 #include "tuner/code/plain/plain_tables.h"
 #include "tuner/code/wire_noise.h"
 #include "tuner/optimise/optimise_code.h"
@@ -27,7 +29,7 @@ using runtime::Messages;
 constexpr int kPlainTerms[] = {2, 3, 4, 6, 8};
 constexpr int kDifferentialTerms[] = {2, 4, 8, 16, 32, 64};
 // For more workers, exact codes lie close enough to each other.
-constexpr int kMostWorkersForEachSmallC = 16;
+constexpr int kMostWorkersForUnimodular = 16;
 
 // Where the error of any plain code in f32 has reached 20 %.
 constexpr int kMostDegrees = 16;
@@ -62,8 +64,13 @@ Design design_plain(Construction construction, const runtime::Shape& shape, doub
   }
 }
 
-Design design_code(Construction construction, const runtime::Shape& shape, double max_condition, double nu,
-                   const Step& step) {
+Design design_code(Construction construction, const runtime::Shape& shape, double max_condition,
+                   runtime::Wire wire, const Step& step) {
+  const double nu = nu_of(wire, kBlock);
+  if (construction == Construction::unimodular) {
+    PlainDesign design = unimodular_design(shape.workers, shape.components, wire, kBlock);
+    return {std::move(design.tables), design.claim, std::nullopt, ""};
+  }
   if (construction != Construction::differential)
     return design_plain(construction, shape, max_condition, nu, step);
   BestDifferential best = best_differential(shape.workers, shape.terms, nu, true, step);
@@ -77,29 +84,17 @@ CostLine cost_of_candidate(const Topology& topology, const SearchOptions& option
                   .message = runtime::bytes_per_element(candidate.wire, kBlock)});
 }
 
-void add_exact(const Topology& topology, const SearchOptions& options, runtime::Wire wire,
+void add_rings(const Topology& topology, const SearchOptions& options, runtime::Wire wire,
                std::vector<Candidate>& out) {
   const double nu = nu_of(wire, kBlock);
   for (int c = 1; c <= options.workers; ++c) {
-    const bool divides = options.workers % c == 0;
-    const bool open = !options.construction || *options.construction == Construction::ring;
-    const bool wanted =
-        (divides || open) && (options.components ? *options.components == c
-                                                 : divides || options.workers <= kMostWorkersForEachSmallC);
+    if (options.workers % c != 0 || (options.components && *options.components != c)) continue;
     Candidate candidate;
     candidate.shape = runtime::make_shape(options.workers, c);
-    if (!wanted || candidate.shape.terms > generator::kMostPlainTerms) continue;
     candidate.wire = wire;
-    if (divides) {
-      if (!candidate.is_exact()) candidate.claim = sum_claim(candidate.shape, nu);
-    } else {
-      PlainDesign design = ring_design(options.workers, c, nu);
-      candidate.messages = Messages::plain;
-      candidate.tables = std::move(design.tables);
-      candidate.claim = design.claim;
-    }
-    candidate.allowed = candidate.claim.condition <= options.max_condition &&
-                        (candidate.is_exact() || candidate.claim.total <= options.max_error);
+    if (!candidate.is_exact()) candidate.claim = sum_claim(candidate.shape, nu);
+    candidate.rounding = runtime::result_rounding(candidate.messages, candidate.shape, wire, options.type);
+    candidate.allowed = candidate.is_exact() || candidate.counted_error() <= options.max_error;
     candidate.cost = cost_of_candidate(topology, options, candidate);
     out.push_back(std::move(candidate));
   }
@@ -127,6 +122,12 @@ std::vector<int> components_of(Construction construction, const SearchOptions& o
   const int n = options.workers;
   const bool differential = construction == Construction::differential;
   std::vector<int> list;
+  if (construction == Construction::unimodular) {
+    for (int c = 2; c < n; ++c)
+      if (n % c != 0 && (options.components ? *options.components == c : n <= kMostWorkersForUnimodular))
+        list.push_back(c);
+    return list;
+  }
   if (options.components) {
     const int c = *options.components;
     const bool whole = c % n == 0;
@@ -134,7 +135,7 @@ std::vector<int> components_of(Construction construction, const SearchOptions& o
       if (whole && c > n) list.push_back(c);
       return list;
     }
-    // Where the user leaves the construction open, c <= N is the exact code's, and beyond the end of the list
+    // Where the user leaves the construction open, c < N is unimodular's, and beyond the end of the list
     // multiples of N are left to differential.
     const int end = n * *(std::end(kPlainTerms) - 1);
     const bool useful = options.construction || (c > n && (!whole || c <= end));
@@ -169,7 +170,7 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
   Design design;
   try {
     if (candidate.messages == Messages::plain) check_plain_size(construction, candidate.shape);
-    design = design_code(construction, candidate.shape, options.max_condition, nu_of(wire, kBlock), step);
+    design = design_code(construction, candidate.shape, options.max_condition, wire, step);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     refusal = error;
@@ -186,10 +187,11 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
   candidate.tables = std::move(design.tables);
   candidate.claim = design.claim;
   candidate.claim_apart = design.claim_apart;
+  candidate.rounding = runtime::result_rounding(candidate.messages, candidate.shape, wire, options.type);
   candidate.stop_reason = std::move(design.stop_reason);
   candidate.cost = cost_of_candidate(topology, options, candidate);
   candidate.allowed =
-      candidate.claim.total <= options.max_error && candidate.claim.condition <= options.max_condition;
+      candidate.counted_error() <= options.max_error && candidate.claim.condition <= options.max_condition;
   out.push_back(std::move(candidate));
 }
 
@@ -230,11 +232,12 @@ std::vector<Candidate> design_candidates(const Topology& topology, const SearchO
   std::vector<Candidate> candidates;
   std::optional<Error> refusal;
   for (const runtime::Wire wire : options.wires) {
-    add_exact(topology, options, wire, candidates);
+    add_rings(topology, options, wire, candidates);
     // With two workers a ring already sends no more than 1 d, and no code sends less.
     if (options.workers <= 2) continue;
-    for (Construction construction : {Construction::harmonic, Construction::vandermonde,
-                                      Construction::optimized, Construction::differential}) {
+    for (Construction construction :
+         {Construction::unimodular, Construction::harmonic, Construction::vandermonde,
+          Construction::optimized, Construction::differential}) {
       const bool asked = options.construction == construction;
       if (options.construction ? !asked : construction == Construction::vandermonde) continue;
       for (int components : components_of(construction, options))

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -40,21 +41,23 @@ struct Candidate {
   runtime::ErrorClaim claim;                       ///< of every call; what a budget is compared with
   std::optional<runtime::ErrorClaim> claim_apart;  ///< of calls out of place, where it is another
   runtime::Tables tables;
+  double rounding = 0;  ///< of the result to vectors of 16 bits
   CostLine cost;
   std::string stop_reason;  ///< of the optimiser; empty where none ran
   bool allowed = false;     ///< within max_error and max_condition
 
   /// Nothing is lost but what any sum in f32 loses.
   bool is_exact() const { return construction == runtime::Construction::ring && wire == runtime::Wire::f32; }
-  /// What the choice between codes weighs: the rounding that any sum in f32 has counts as none.
-  double counted_error() const { return is_exact() ? 0 : claim.total; }
+  /// What budgets and the choice between codes weigh, for vectors of the type asked for: the claim and the
+  /// rounding of the result. What any sum in f32 that is rounded once loses counts as none.
+  double counted_error() const { return is_exact() ? 0 : std::hypot(claim.total, rounding); }
   double rate() const { return static_cast<double>(shape.rounds) / shape.components; }
   /// That each rank sends.
   double bytes_per_element() const { return rate() * runtime::bytes_per_element(wire, kBlock); }
 };
 
-/// Designs every candidate for each wire: the exact codes, for each c that divides N and for N <= 16 each
-/// other c < N, and the approximate constructions. Without `components` these are c = rN for a list of r, and
+/// Designs every candidate for each wire: rings, for each c that divides N, and the approximate
+/// constructions: without `components` each other c < N for N <= 16 (unimodular), c = rN for a list of r, and
 /// 3N/2 and 5N/2 for even N (plain). Vandermonde is designed only when asked for. Ordered by construction, c
 /// and wire. Throws `invalid_argument` when `components` and `construction` leave nothing, and for a code
 /// asked for by name that kernels cannot hold (r > 64, plain), that ends beyond c = 16N (plain), whose

@@ -60,7 +60,7 @@ class Chooser {
 
   // Of equally fast ones the more exact.
   std::pair<double, double> key(std::size_t index, double bytes) const {
-    return {time(index, bytes), candidates_[index].claim.total};
+    return {time(index, bytes), candidates_[index].counted_error()};
   }
 
   bool worth_it(std::size_t index, double bytes) const {
@@ -129,24 +129,34 @@ std::string reason_for(const std::vector<Candidate>& candidates, const Selection
     return fmt::format(
         "{} is the fastest within an error of {:.3g} for large messages: {:.3f} of the time of the {}",
         describe(large), options.max_error, ratio, baseline_name(topology));
-  const auto best_error =
-      std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-        return (a.is_exact() ? 1e300 : a.claim.total) < (b.is_exact() ? 1e300 : b.claim.total);
-      });
+  for (const Choice& choice : selection.choices)
+    if (const Candidate& small = candidates[choice.candidate]; !small.is_exact())
+      return fmt::format(
+          "no code is predicted 5 % faster than the {} for large messages, which are summed exactly; {} is "
+          "the "
+          "fastest within an error of {:.3g} for some smaller ones",
+          baseline_name(topology), describe(small), options.max_error);
+  const auto least = [&](auto figure) {
+    return std::min_element(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+      return (a.is_exact() ? 1e300 : figure(a)) < (b.is_exact() ? 1e300 : figure(b));
+    });
+  };
+  const auto best_error = least([](const Candidate& c) { return c.counted_error(); });
+  const auto best_condition = least(
+      [&](const Candidate& c) { return c.counted_error() <= options.max_error ? c.claim.condition : 1e299; });
   const bool asked = options.construction != runtime::Construction::ring && !options.components;
   if (best_error->is_exact())
     return asked ? fmt::format("no approximate code has a condition of {:.5g} or less: the plan is exact",
                                options.max_condition)
                  : "no approximate code was asked for";
-  if (best_error->claim.condition > options.max_condition && best_error->claim.total <= options.max_error &&
-      std::none_of(candidates.begin(), candidates.end(),
-                   [](const auto& c) { return c.allowed && !c.is_exact(); }))
+  if (best_condition->claim.condition > options.max_condition &&
+      best_condition->counted_error() <= options.max_error)
     return fmt::format("no approximate code keeps a condition of {:.5g} ({} has {:.5g}): the plan is exact",
-                       options.max_condition, describe(*best_error), best_error->claim.condition);
-  if (best_error->claim.total > options.max_error)
+                       options.max_condition, describe(*best_condition), best_condition->claim.condition);
+  if (best_error->counted_error() > options.max_error)
     return fmt::format(
         "no approximate code keeps an error of {:.3g} (the least is {:.3g}, {}): the plan is exact",
-        options.max_error, best_error->claim.total, describe(*best_error));
+        options.max_error, best_error->counted_error(), describe(*best_error));
   return fmt::format(
       "no code is predicted 5 % faster than the {} on these links, at any size: the plan is exact",
       baseline_name(topology));
@@ -166,7 +176,7 @@ void check_limits(const std::vector<Candidate>& candidates, const SearchOptions&
   const Candidate* nearest = nullptr;
   for (const auto& candidate : candidates) {
     if (candidate.allowed && (!candidate.is_exact() || options.components)) return;
-    if (!candidate.allowed && (!nearest || candidate.claim.total < nearest->claim.total))
+    if (!candidate.allowed && (!nearest || candidate.counted_error() < nearest->counted_error()))
       nearest = &candidate;
   }
   const bool nothing =
@@ -182,7 +192,7 @@ void check_limits(const std::vector<Candidate>& candidates, const SearchOptions&
           "no code of the kind asked for keeps an error of {:.4g}{}; {} comes nearest with an error of "
           "{:.4g}{}: allow that much{}.",
           options.max_error, condition(" and a condition of ", options.max_condition), describe(*nearest),
-          rounded_up(nearest->claim.total, 4),
+          rounded_up(nearest->counted_error(), 4),
           limited ? condition(" and a condition of ", rounded_up(nearest->claim.condition, 5)) : "",
           nearest->wire == runtime::Wire::f32 ? "" : ", or take another --wire"));
 }

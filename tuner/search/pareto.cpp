@@ -15,8 +15,9 @@ namespace {
 using runtime::Construction;
 
 constexpr double kConditionLimits[] = {10, 100, 1e3, 1e4, 1e6};
-constexpr Construction kApproximate[] = {Construction::harmonic, Construction::vandermonde,
-                                         Construction::optimized, Construction::differential};
+constexpr Construction kApproximate[] = {Construction::unimodular, Construction::harmonic,
+                                         Construction::vandermonde, Construction::optimized,
+                                         Construction::differential};
 
 std::vector<Candidate> design_or_none(const Topology& topology, const SearchOptions& options) {
   try {
@@ -130,7 +131,8 @@ std::vector<std::size_t> non_dominated(const std::vector<Objectives>& all) {
 }
 
 bool heeds_condition_limit(Construction construction) {
-  return construction != Construction::ring && construction != Construction::differential;
+  return construction == Construction::harmonic || construction == Construction::vandermonde ||
+         construction == Construction::optimized;
 }
 
 Front pareto_front(const Topology& topology, const SearchOptions& options, std::uint64_t bytes) {

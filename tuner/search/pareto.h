@@ -48,10 +48,10 @@ struct Front {
 /// Designs each construction under each condition limit (10, 100, 1e3, 1e4, 1e6 and `options.max_condition`,
 /// none above that), and keeps what neither an exact code nor one of the same construction and limit
 /// of the same messages dominates in error and in predicted time at `bytes`. Codes that no limit changes
-/// (exact, differential) are designed once. The options mean what they mean to `design_candidates`, and codes
-/// beyond `max_error` are left out; a construction that refuses a limit has no points there. Throws
-/// `invalid_argument` for fewer than two workers, and where `design_candidates` does or the limits leave
-/// nothing of the kind asked for.
+/// (ring, unimodular, differential) are designed once. The options mean what they mean to
+/// `design_candidates`, and codes beyond `max_error` are left out; a construction that refuses a limit has no
+/// points there. Throws `invalid_argument` for fewer than two workers, and where `design_candidates` does or
+/// the limits leave nothing of the kind asked for.
 Front pareto_front(const Topology& topology, const SearchOptions& options, std::uint64_t bytes);
 
 }  // namespace cerar::tuner

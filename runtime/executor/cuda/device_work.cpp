@@ -128,7 +128,8 @@ void DevicePiece::run(const Step& step, int visit, float divisor) const {
                            .slots = pointer_to<float*>(slots),
                            .padded = pointer_to<float*>(lane_.padded()),
                            .early = pointer_to<float*>(lane_.early()),
-                           .message = pointer_to<void*>(lane_.message(visit))};
+                           .message = pointer_to<void*>(lane_.message(visit)),
+                           .type = call_.type};
   const bool padded = shape_.pieces.back().tail != 0;
   auto arguments = arguments_of(variant, piece_, memory, step, divisor,
                                 early_class_elements(variant, shape_.most_rows, padded));

@@ -6,7 +6,7 @@
 namespace cerar::runtime {
 
 Lane::Lane(const Variant& variant, DataType type, std::uint64_t rows, bool padded)
-    : variant_(variant), line_(static_cast<std::uint64_t>(variant.interleave)) {
+    : variant_(variant), type_(type), line_(static_cast<std::uint64_t>(variant.interleave)) {
   const Shape& shape = variant.shape;
   for (auto& buffer : buffers_)
     buffer.resize((message_bytes(variant, rows * line_, padded) + sizeof(float) - 1) / sizeof(float));
@@ -48,7 +48,8 @@ cerar_visit_arguments Lane::arguments(const Piece& piece, PaddedRow& padded, con
                            .slots = slots_,
                            .padded = padded.data(),
                            .early = early_.data(),
-                           .message = buffers_[visit % 2].data()};
+                           .message = buffers_[visit % 2].data(),
+                           .type = type_};
   return arguments_of(variant_, piece, memory, step, divisor, early_class_);
 }
 

@@ -36,6 +36,7 @@ class Lane {
   std::uint64_t elements(const Piece& piece) const;  // without the padded row's
 
   const Variant& variant_;
+  DataType type_;
   std::uint64_t line_;
   const float* input_ = nullptr;  // of the piece
   float* slots_ = nullptr;

@@ -56,6 +56,14 @@ const Edit kEdits[] = {
     {"NoVariants", "variants:[^$]*digest", "variants: []\ndigest", {"variants is empty"}},
     {"VariantsNotAList", "variants:[^$]*digest", "variants: 3\ndigest", {"variants", "list"}},
     {"MissingErrors", "    errors: .*\n", "", {"variants[0]", "lacks the key errors"}},
+    {"MissingIdentity",
+     "    identical_on_all_ranks: .*\n",
+     "",
+     {"variants[0]", "lacks the key identical_on_all_ranks"}},
+    {"IdentityThatTheCodeLacks",
+     "identical_on_all_ranks: false",
+     "identical_on_all_ranks: true",
+     {"variants[0].identical_on_all_ranks", "is true", "differential", "makes it false"}},
     {"MissingOneError", ", noise: [^,]*,", ",", {"variants[0].errors", "lacks the key noise"}},
     {"MissingTable", "    open:\n(      - .*\n){4}", "", {"variants[0]", "lacks the key open"}},
     {"RowMissing", "    open:\n      - .*\n", "    open:\n", {"variants[0].open", "3 entries", "4"}},
@@ -345,7 +353,7 @@ TEST(TablesApart, StandTogetherOrNotAtAll) {
 
 TEST(TablesApart, AreForApproximateCodesOfFewTerms) {
   for (const auto& [construction, components] :
-       {std::pair{runtime::Construction::optimized, 20}, std::pair{runtime::Construction::ring, 3}}) {
+       {std::pair{runtime::Construction::optimized, 20}, std::pair{runtime::Construction::unimodular, 3}}) {
     runtime::Plan plan = design_plan(construction, 4, components);
     auto& variant = plan.variants[0];
     EXPECT_FALSE(variant.claim_apart);

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "runtime/base/error.h"
-#include "tuner/code/constructions/ring.h"
+#include "tuner/code/constructions/unimodular.h"
 #include "tuner/code/constructions/vandermonde.h"
 #include "tuner/code/plain/error_model.h"
 #include "tuner/code/plain/phase_system.h"
@@ -151,13 +151,13 @@ TEST(Harmonic, RefusesWhatIsNotACode) {
   EXPECT_THROW(harmonic_code(8, 16, 0), Error);
   EXPECT_THROW(harmonic_code(8, 16, std::nan("")), Error);
   EXPECT_THROW(top_functions(8, 9), Error);
-  EXPECT_THROW(least_squares_decoder(ring_code(4, 4), -1), Error);
-  EXPECT_THROW(least_squares_decoder(ring_code(1, 1), 0, true), Error);
+  EXPECT_THROW(least_squares_decoder(unimodular_code(4, 4), -1), Error);
+  EXPECT_THROW(least_squares_decoder(unimodular_code(1, 1), 0, true), Error);
   for (double spread : {0.0, -0.1, 1.0, std::nan("")}) EXPECT_THROW(vandermonde_code(8, 3, spread), Error);
 }
 
 TEST(Ring, IsExactAndItsNoiseIsThatOfPartialSums) {
-  const PlainCode code = ring_code(8, 8);
+  const PlainCode code = unimodular_code(8, 8);
   const runtime::ErrorClaim claim = claim_of(code, least_squares_decoder(code, 0), 1e-3);
   EXPECT_LT(claim.approximation, 1e-15);
   // Phase p decodes at hop N+p (N for p = 0): hops 1..N-1 add their number of workers, N..N+p-1 add N each.

@@ -65,7 +65,7 @@ TEST_F(Nvrtc, DecodingBesideTheOwnVectorStaysInRegisters) {
     for (const char* architecture : {"sm_80", "sm_90"})
       for (const CompiledKernel& kernel : compile_cubin(source, architecture).kernels) {
         EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry << " on " << architecture;
-        EXPECT_LE(kernel.registers, 64) << kernel.entry << " on " << architecture;
+        EXPECT_LE(kernel.registers, 72) << kernel.entry << " on " << architecture;  // three blocks of 256
       }
   }
 }

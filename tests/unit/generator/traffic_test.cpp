@@ -77,8 +77,8 @@ AllReduce run(const runtime::Variant& variant) {
           .phase = step.phase,
           .sample = step.sample,
           .divisor = 1,
-          .received_gain = 1,
-          .message_gain = 1,
+          .received_as = {1, 1, 0},
+          .message_as = {1, 1, 0},
           .vector_width = 1};
       const auto before = touched;
       library.run(std::string(runtime::name_of(step.role)), arguments);

@@ -55,6 +55,7 @@ runtime::Variant random_variant(const std::string& family, int workers, int term
     fill(tables.decode, workers * terms * terms);
     add_apart(variant, tables, fill);
     variant.messages = runtime::Messages::plain;
+    variant.construction = runtime::Construction::harmonic;
     variant.tables = tables;
   } else if (family == "differential") {
     runtime::DifferentialTables tables;

@@ -79,6 +79,38 @@ TEST(Choice, RangesJoinAndEachVariantIsTheFastestInItsMiddle) {
   }
 }
 
+// Codes that mix components are no exact ones: without an error budget they are not chosen, and with one they
+// must gain what any approximate code must.
+TEST(Choice, CodesThatMixComponentsNeedABudgetAndAGain) {
+  for (const char* name : {"a100-pcie", "a100-nvlink", "ethernet-10g", "ethernet-1g", "local"})
+    for (const int workers : {3, 5, 6, 8, 12}) {
+      const Result exact = search(name, {.workers = workers, .max_error = 0});
+      for (const auto& choice : exact.selection.choices) {
+        const Candidate& candidate = exact.candidates[choice.candidate];
+        EXPECT_TRUE(candidate.is_exact());
+        EXPECT_EQ(workers % candidate.shape.components, 0);
+      }
+      for (const Candidate& candidate : exact.candidates)
+        if (candidate.construction == Construction::unimodular) {
+          EXPECT_FALSE(candidate.is_exact());
+          EXPECT_FALSE(candidate.allowed);
+          EXPECT_GT(candidate.counted_error(), 0);
+        }
+      const Result budget = search(name, {.workers = workers, .construction = Construction::unimodular});
+      const CostLine baseline = baseline_cost(load_topology(name), workers);
+      for (const auto& choice : budget.selection.choices) {
+        const Candidate& candidate = budget.candidates[choice.candidate];
+        if (candidate.is_exact()) continue;
+        const auto bytes = static_cast<double>(choice.max_bytes);
+        EXPECT_LE(candidate.cost.at(bytes), 0.951 * baseline.at(bytes)) << name;
+        for (const Candidate& other : budget.candidates) {
+          if (!other.is_exact()) continue;
+          EXPECT_LE(candidate.cost.at(bytes), 0.96 * other.cost.at(bytes)) << name;
+        }
+      }
+    }
+}
+
 TEST(Choice, TwoWorkersGainNothingAndSayWhy) {
   const Result result = search("a100-pcie", {.workers = 2});
   EXPECT_TRUE(result.large().is_exact());
@@ -170,7 +202,9 @@ TEST(Candidates, DefaultSearchHoldsTheCodesBetween) {
     EXPECT_EQ(count(list, Construction::vandermonde, components), 0);
   }
   for (int components = 1; components <= 6; ++components) {
-    EXPECT_EQ(count(list, Construction::ring, components), 1) << components;
+    const bool divides = 6 % components == 0;
+    EXPECT_EQ(count(list, Construction::ring, components), divides ? 1 : 0) << components;
+    EXPECT_EQ(count(list, Construction::unimodular, components), divides ? 0 : 1) << components;
     EXPECT_EQ(count(list, Construction::harmonic, components), 0) << components;
   }
   EXPECT_GE(count(designs(6, {}, Construction::vandermonde), Construction::vandermonde, 9), 1);

@@ -16,7 +16,8 @@ namespace {
 using runtime::Construction;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Construction kAll[] = {Construction::ring, Construction::harmonic, Construction::vandermonde,
+constexpr Construction kAll[] = {Construction::ring,      Construction::unimodular,
+                                 Construction::harmonic,  Construction::vandermonde,
                                  Construction::optimized, Construction::differential};
 
 bool dominates(const Objectives& a, const Objectives& b) {

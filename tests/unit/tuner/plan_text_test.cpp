@@ -23,7 +23,8 @@ void expect_equal(const runtime::ErrorClaim& a, const runtime::ErrorClaim& b) {
 
 TEST(PlanText, ReadsBackBitForBit) {
   for (const auto& [construction, c] :
-       {std::pair{Construction::ring, 4}, std::pair{Construction::optimized, 12},
+       {std::pair{Construction::ring, 4}, std::pair{Construction::ring, 2},
+        std::pair{Construction::unimodular, 3}, std::pair{Construction::optimized, 12},
         std::pair{Construction::differential, 32}}) {
     runtime::Plan plan = design_plan(construction, 4, c);
     plan.reason = "quotes \" backslashes \\ colons: tabs \t and # signs";

@@ -1,4 +1,4 @@
-#include "tuner/code/constructions/ring.h"
+#include "tuner/code/constructions/unimodular.h"
 
 #include <gtest/gtest.h>
 
@@ -11,15 +11,15 @@
 namespace cerar::tuner {
 namespace {
 
-TEST(RingCode, HoldsZerosAndOnesThatNeverChange) {
+TEST(UnimodularCode, HoldsZerosAndOnesOfEitherSignThatNeverChange) {
   for (int workers = 1; workers <= 16; ++workers)
     for (int c = 1; c <= workers; ++c) {
-      const PlainCode code = ring_code(workers, c);
+      const PlainCode code = unimodular_code(workers, c);
       for (int chain = 0; chain < code.shape.chains; ++chain)
         for (int visit = 1; visit <= code.shape.visits; ++visit)
           for (int k = 0; k < code.shape.terms; ++k) {
             const double b = code.at(chain, visit, k);
-            EXPECT_TRUE(b == 0 || b == 1);
+            EXPECT_TRUE(b == 0 || b == (k % 2 == 0 ? 1 : -1));
             EXPECT_EQ(b, code.at(chain, 1, k));
             if (workers % c == 0) {
               EXPECT_EQ(b, 1);
@@ -28,11 +28,11 @@ TEST(RingCode, HoldsZerosAndOnesThatNeverChange) {
     }
 }
 
-TEST(RingCode, SamplesOfEveryPhaseHaveAnInverseOfWholeNumbers) {
+TEST(UnimodularCode, SamplesOfEveryPhaseHaveAnInverseOfWholeNumbers) {
   for (int workers = 2; workers <= 20; ++workers)
     for (int c = 1; c < workers; ++c) {
       if (workers % c == 0) continue;
-      const PlainDesign design = ring_design(workers, c, kNuF32);
+      const PlainDesign design = unimodular_design(workers, c, runtime::Wire::f32, 128);
       const PlainCode code{.shape = runtime::make_shape(workers, c), .beta = design.tables.beta};
       const Decoder decoder = effective_decoder(code.shape, design.tables.decode);
       for (int p = 0; p < workers; ++p)
@@ -48,10 +48,10 @@ TEST(RingCode, SamplesOfEveryPhaseHaveAnInverseOfWholeNumbers) {
     }
 }
 
-TEST(RingCode, RefusesMoreComponentsThanWorkers) {
+TEST(UnimodularCode, RefusesMoreComponentsThanWorkers) {
   for (const auto& [workers, components] : {std::pair{4, 5}, {4, 0}, {0, 1}}) {
     try {
-      ring_code(workers, components);
+      unimodular_code(workers, components);
       FAIL();
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
