@@ -1,15 +1,14 @@
 // Plans that are missing, truncated or altered: `show` and `check` refuse them, and so does loading.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <chrono>
-#include <functional>
 
 #include "runtime/base/error.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
+#include "tests/support/small_stack.h"
 
 namespace cerar::test {
 namespace {
@@ -47,20 +46,6 @@ std::string parse_error(const std::string& text) {
     return error.what();
   }
   return "";
-}
-
-void on_small_stack(const std::function<void()>& body) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{128} << 10), 0);
-  pthread_t thread;
-  const auto run = [](void* given) -> void* {
-    (*static_cast<const std::function<void()>*>(given))();
-    return nullptr;
-  };
-  ASSERT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&body)), 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
 }
 
 std::string intact_text() { return read_text(intact_plan() / "plan.yaml"); }
@@ -215,7 +200,7 @@ TEST(Damage, DeeplyNestedTextIsRefusedOnASmallStack) {
     for (int i = 0; i < 100000; ++i) text += level;
     text = with_digest(text + "\ndigest: \n");
     std::string error;
-    on_small_stack([&] { error = parse_error(text); });
+    on_small_stack(128, [&] { error = parse_error(text); });
     EXPECT_THAT(error, testing::HasSubstr("nested deeper than 32 levels")) << level;
   }
 }
