@@ -9,6 +9,13 @@
 // system header; the specialiser pastes it in front of the generated source.
 
 
+/// How the elements of a message are scaled and rounded.
+struct cerar_rounding {
+  float gain,
+      inverse;  ///< powers of two that elements of bf16 and f16 are multiplied by, and again when received
+  unsigned dither;  ///< odd: makes the fractions of wire/dither.h; 0: rounded to nearest
+};
+
 /// The one parameter of every kernel that does a visit, passed by value; plain data with the same layout on
 /// every side.
 ///
@@ -30,8 +37,8 @@ struct cerar_visit_arguments {
   int sample;     ///< number k of the sample that this visit completes; before the first one -1, -2, ...
                   ///< counting back
   float divisor;  ///< 1 for a sum, N for an average
-  float received_gain, message_gain;  ///< powers of two that messages of bf16 and f16 are multiplied by
-  int vector_width;                   ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
+  cerar_rounding received_as, message_as;
+  int vector_width;  ///< elements per access that all pointers are aligned for (GPU: 4 or 1)
 };
 
 /// The one parameter of the kernels `widen` and `narrow`, which convert `elements` elements of a vector in 16
@@ -102,16 +109,20 @@ const unsigned cerar_convert_arguments_size = sizeof(cerar_convert_arguments);
 #endif
 #endif
 
+// A text that every build of a file of kernels holds as it stands, for whoever loads it.
+#if defined(__CUDACC_RTC__) || defined(__CUDACC__)
+#define CERAR_MARK(text) extern "C" __device__ const char cerar_kernel_mark[sizeof(text)] = text
+#else
+#define CERAR_MARK(text)                                                                    \
+  extern "C" {                                                                              \
+  extern const char cerar_kernel_mark[sizeof(text)] __attribute__((visibility("default"))); \
+  const char cerar_kernel_mark[sizeof(text)] = text;                                        \
+  }                                                                                         \
+  static_assert(true, "")
+#endif
+
 // Every product is an explicit fused multiply-add and every step rounds once, so that CPU and GPU agree bit
 // for bit.
-CERAR_DEVICE float cerar_fma(float a, float b, float c) {
-#if CERAR_GPU
-  return __fmaf_rn(a, b, c);
-#else
-  return __builtin_fmaf(a, b, c);
-#endif
-}
-
 CERAR_DEVICE unsigned cerar_bits(float value) {
 #if CERAR_GPU
   return __float_as_uint(value);
@@ -124,6 +135,36 @@ CERAR_DEVICE float cerar_float(unsigned bits) {
   return __uint_as_float(bits);
 #else
   return __builtin_bit_cast(float, bits);
+#endif
+}
+
+// Processors without the instructions for these two would call a library for each element, which may not even
+// be there.
+CERAR_DEVICE float cerar_fma(float a, float b, float c) {
+#if CERAR_GPU
+  return __fmaf_rn(a, b, c);
+#elif !defined(__x86_64__) || defined(__FMA__)
+  return __builtin_fmaf(a, b, c);
+#else
+  // The product is exact in double. The sum is made odd where it is not exact, so that rounding it to f32
+  // does not round a second time (Boldo, Melquiond: Emulation of FMA and correctly rounded sums).
+  const double product = (double)a * b, sum = product + c;
+  const double added = sum - product, lost = (product - (sum - added)) + (c - added);
+  const long long bits = __builtin_bit_cast(long long, sum);
+  const long long away = (lost > 0) == (sum > 0) ? 1 : -1;
+  const bool inexact = lost > 0 || lost < 0;  // neither where it is no number
+  return (float)__builtin_bit_cast(double, inexact && (bits & 1) == 0 ? bits + away : bits);
+#endif
+}
+
+/// To the nearest whole number, ties to even; the magnitude of `value` is at most 2^22.
+CERAR_DEVICE int cerar_nearest(float value) {
+#if CERAR_GPU
+  return __float2int_rn(value);
+#elif !defined(__x86_64__) || defined(__SSE4_1__)
+  return (int)__builtin_rintf(value);
+#else
+  return (int)((value + 0x1.8p23f) - 0x1.8p23f);
 #endif
 }
 
@@ -325,15 +366,15 @@ CERAR_DEVICE void cerar_narrow_vector(const cerar_convert_arguments& a) {
 /// Messages of f32: element `at` of a part of a message is element `at` of its memory.
 CERAR_DEVICE long long cerar_part_bytes(long long elements) { return elements * 4; }
 
-CERAR_DEVICE float cerar_as_sent(float value, float) { return value; }
+CERAR_DEVICE float cerar_as_sent(float value, const cerar_rounding&) { return value; }
 
 template <int W>
-CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long, float) {
+CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long, const cerar_rounding&) {
   return cerar_load<W>(static_cast<const float*>(part) + at);
 }
 
 template <int W>
-CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long, float,
+CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long, const cerar_rounding&,
                                         const cerar_pack<W>& value) {
   cerar_store<W>(static_cast<float*>(part) + at, value);
   return value;
@@ -348,25 +389,26 @@ CERAR_DEVICE void cerar_pass(const void* from, void* to, long long at, long long
 // Runs kernels' bodies over a class, and lets them at its messages. The last include of every wire, which
 // before says how messages are stored:
 //   cerar_part_bytes(elements)   bytes of a part of a message: its rows, or the padded row behind them
-//   cerar_as_sent(value, gain)   what receivers make of a value, where that follows from the value alone
+//   cerar_as_sent(value, as)   what receivers make of a value sent without dither, where it alone decides
+//   that
 // and, on the GPU and for f32, for pack `at` of a part of `elements` elements,
-//   cerar_receive(part, at, elements, gain)         its value
-//   cerar_settle(part, at, elements, gain, value)   writes it and returns what it is for those who receive it
+//   cerar_receive(part, at, elements, as)         its value
+//   cerar_settle(part, at, elements, as, value)   writes it and returns what it is for those who receive it
 //   cerar_pass(from, to, at, elements)              the same bits again
-// or, on the host, with CERAR_STAGED defined, for `count` elements from `first` on, a multiple of kStage,
-//   cerar_decode(part, elements, first, count, gain, to)
-//   cerar_encode(part, elements, first, count, gain, from)
-// Then the host's bodies work on f32 copies of a few rows that stay in the first-level cache.
+// where `as` is a cerar_rounding; or, on the host, with CERAR_STAGED defined, for `count` elements from
+// `first` on, a multiple of kStage,
+//   cerar_decode(part, elements, first, count, table, to)         table: of cerar_prepare_decode(as, table)
+//   cerar_encode(part, elements, first, count, as, table, from)   table: of cerar_prepare_encode(as, table)
+// Then the host's bodies work on f32 copies of a few rows that stay in the first-level cache. What depends on
+// an element's place alone is in the tables of kStage numbers, made once per kernel.
 
 #if defined(CERAR_STAGED)
-CERAR_CONSTEXPR int kStage = 512;
-
 template <int W>
-CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long, float) {
+CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long long, const cerar_rounding&) {
   return cerar_load<W>(static_cast<const float*>(part) + at);
 }
 template <int W>
-CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long, float,
+CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long, const cerar_rounding&,
                                         const cerar_pack<W>& value) {
   cerar_store<W>(static_cast<float*>(part) + at, value);
   return value;
@@ -382,7 +424,11 @@ enum class cerar_message { sent, settled, passed };
 class cerar_stages {
  public:
   cerar_stages(const cerar_visit_arguments& a, int terms_, int interleave_, cerar_message fate_)
-      : arguments(a), terms(terms_), interleave(interleave_), fate(fate_) {}
+      : arguments(a), terms(terms_), interleave(interleave_), fate(fate_) {
+    if (a.received) cerar_prepare_decode(a.received_as, receiving);
+    if (a.message) cerar_prepare_encode(a.message_as, sending);
+    if (fate == cerar_message::settled) cerar_prepare_decode(a.message_as, settling);
+  }
 
   const float* input = nullptr;
   float* slots = nullptr;
@@ -404,8 +450,7 @@ class cerar_stages {
     offset = (part == 0 ? 0 : arguments.elements) + first;
     input = (part == 0 ? arguments.input : arguments.tail) + first * terms;
     slots = (part == 0 ? arguments.slots : arguments.tail) + first * terms;
-    if (received_part)
-      cerar_decode(received_part, part_elements, first, (int)elements, arguments.received_gain, received);
+    if (received_part) cerar_decode(received_part, part_elements, first, (int)elements, receiving, received);
     return true;
   }
 
@@ -417,9 +462,9 @@ class cerar_stages {
         __builtin_memcpy(message_part, received_part, (unsigned long)cerar_part_bytes(part_elements));
       return;
     }
-    cerar_encode(message_part, part_elements, first, (int)elements, arguments.message_gain, message);
+    cerar_encode(message_part, part_elements, first, (int)elements, arguments.message_as, sending, message);
     if (fate == cerar_message::settled)  // sums: the message's elements are the slots'
-      cerar_decode(message_part, part_elements, first, (int)elements, arguments.message_gain, slots);
+      cerar_decode(message_part, part_elements, first, (int)elements, settling, slots);
   }
 
  private:
@@ -437,6 +482,9 @@ class cerar_stages {
   char* message_part = nullptr;
   alignas(64) float received[kStage];
   alignas(64) float message[kStage];
+  alignas(64) float receiving[kStage];
+  alignas(64) float sending[kStage];
+  alignas(64) float settling[kStage];
 };
 
 #define CERAR_RUN_WIDTH(fate, body, arguments, W, ...)                                                    \
@@ -467,9 +515,9 @@ CERAR_DEVICE void* cerar_part_of(const cerar_visit_arguments& a, void* message, 
 #endif
 
 template <int W>
-CERAR_DEVICE void cerar_send(void* part, long long at, long long elements, float gain,
+CERAR_DEVICE void cerar_send(void* part, long long at, long long elements, const cerar_rounding& as,
                              const cerar_pack<W>& value) {
-  cerar_settle<W>(part, at, elements, gain, value);
+  cerar_settle<W>(part, at, elements, as, value);
 }
 
 // Runs `body<W, ...>(arguments, from, to, input, slots, offset, elements)` over the rows of the vector and,
@@ -526,10 +574,10 @@ CERAR_DEVICE void relay_part(const cerar_visit_arguments& a, const void* from, v
   CERAR_FOR_EACH(W, elements, at) {
     cerar_pack<W> x = cerar_load<W>(input + at);
     if constexpr (Receives) {
-      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_gain);
+      const cerar_pack<W> received = cerar_receive<W>(from, at, elements, a.received_as);
       for (int i = 0; i < W; ++i) x.at[i] = received.at[i] + x.at[i];
     }
-    cerar_send<W>(to, at, elements, a.message_gain, x);
+    cerar_send<W>(to, at, elements, a.message_as, x);
   }
 }
 
@@ -540,14 +588,14 @@ CERAR_DEVICE void settle_part(const cerar_visit_arguments& a, const void* from, 
                               float* slots, long long, long long elements) {
   const float divisor = a.divisor;
   CERAR_FOR_EACH(W, elements, at) {
-    cerar_pack<W> x = cerar_receive<W>(from, at, elements, a.received_gain);
+    cerar_pack<W> x = cerar_receive<W>(from, at, elements, a.received_as);
     if constexpr (Adds) {
       const cerar_pack<W> own = cerar_load<W>(input + at);
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] + own.at[i];
     }
     if constexpr (Average)
       for (int i = 0; i < W; ++i) x.at[i] = x.at[i] / divisor;
-    if constexpr (Forwards && Adds) x = cerar_settle<W>(to, at, elements, a.message_gain, x);
+    if constexpr (Forwards && Adds) x = cerar_settle<W>(to, at, elements, a.message_as, x);
     if constexpr (Forwards && !Adds) cerar_pass<W>(from, to, at, elements);
     cerar_store<W>(slots + at, x);
   }
@@ -581,3 +629,5 @@ CERAR_KERNEL cerar_ring_c8_keep(cerar_visit_arguments a) {
 CERAR_KERNEL cerar_ring_c8_widen(cerar_convert_arguments a) { cerar_widen_vector(a); }
 
 CERAR_KERNEL cerar_ring_c8_narrow(cerar_convert_arguments a) { cerar_narrow_vector(a); }
+
+CERAR_MARK("cerar-kernels 0911ed0b9379e879b19d68e7b35208604a94e8311ba64224b3013610a531b54c");
