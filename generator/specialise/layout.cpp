@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generator/compile/contain.h"
 #include "runtime/base/error.h"
 
 namespace cerar::generator {
@@ -45,22 +46,28 @@ std::string with_tables(const std::string& source, const std::vector<std::string
   return result.append(source, at);
 }
 
-}  // namespace
-
-std::string lay_out(const std::string& source, std::size_t begin) {
+std::string formatted_from(const std::string& text, std::size_t begin) {
   clang::format::FormatStyle style = clang::format::getGoogleStyle(clang::format::FormatStyle::LK_Cpp);
   style.ColumnLimit = 110;
   style.DerivePointerAlignment = false;
   style.ReflowComments = false;
-  std::vector<std::string> tables;
-  const std::string text = without_tables(source, tables);
   const clang::tooling::Range range(static_cast<unsigned>(begin), static_cast<unsigned>(text.size() - begin));
   auto result =
       clang::tooling::applyAllReplacements(text, clang::format::reformat(style, text, {range}, "kernels.cu"));
   if (!result)
     throw Error(ErrorCode::internal,
                 "generated source cannot be laid out: " + llvm::toString(result.takeError()) + ".");
-  return with_tables(*result, tables);
+  return *result;
+}
+
+}  // namespace
+
+std::string lay_out(const std::string& source, std::size_t begin) {
+  std::vector<std::string> tables;
+  const std::string text = without_tables(source, tables);
+  std::string formatted;
+  contain("Clang's formatter", [&] { formatted = formatted_from(text, begin); });
+  return with_tables(formatted, tables);
 }
 
 }  // namespace cerar::generator

@@ -37,7 +37,6 @@ make_plan() {
   else
     "$build/bin/device_make_plan" "$plan" "$1" "$2" "$3" 2 "$4" 0 || return 1
   fi
-  rm -f "$plan"/kernels/*.ptx
 }
 
 make_plans() {

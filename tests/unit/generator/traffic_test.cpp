@@ -133,8 +133,8 @@ TEST_P(Traffic, IsAtMostEightAccessesPerElement) {
 
 // Also where symbols wait for their visit beside the vector.
 TEST(KernelBytes, AreWhatKernelsAccess) {
-  for (const auto& [construction, workers, components] : {std::tuple{Construction::ring, 8, 3},
-                                                          {Construction::ring, 8, 6},
+  for (const auto& [construction, workers, components] : {std::tuple{Construction::unimodular, 8, 3},
+                                                          {Construction::unimodular, 8, 6},
                                                           {Construction::harmonic, 8, 12},
                                                           {Construction::harmonic, 4, 7},
                                                           {Construction::differential, 4, 20}}) {
