@@ -102,8 +102,7 @@ TEST(JobCalls, DifferentPlansAreRefusedOnEveryRank) {
     return "joined";
   });
   for (const Ending& ending : job.finish())
-    EXPECT_THAT(ending.answer,
-                testing::HasSubstr("ranks 0 and 1 call all-reduce number 0 with different plans"));
+    EXPECT_THAT(ending.answer, testing::HasSubstr("ranks 0 and 1 make a communicator with different plans"));
 }
 
 TEST(JobCalls, TwoCommunicatorsFromTwoThreads) {

@@ -21,6 +21,8 @@ TEST_P(JobClaims, EveryRankStaysWithinThePlansClaim) {
   const auto [construction, workers, components, wire] = GetParam();
   const std::string plan = job_plan(construction, workers, components, wire), store = fresh_store();
   const auto claim = runtime::load_plan(plan).variants[0].claim;
+  // Unimodular codes decode each phase with an inverse of its own; the claim is the mean over phases.
+  const double worst = construction == std::string("unimodular") ? 1.7 : 1.2;
   expect_all(workers, [&, workers = workers](int rank) -> std::string {
     const runtime::JobRank job(
         rank, workers, runtime::make_job_comms(plan, [&](cerarComm_t* comm, cerarPlan_t loaded) {
@@ -34,8 +36,9 @@ TEST_P(JobClaims, EveryRankStaysWithinThePlansClaim) {
         if (errors.wrong > 0) return "wrong elements: " + std::to_string(errors.wrong);
         if (claim.total == 0 && errors.not_equal > 0) return "not exact";
         if (claim.total == 0 || count < 100000) continue;
-        if (errors.worst_rank > 1.2 * claim.total)
-          return "above the claim: " + std::to_string(errors.worst_rank);
+        if (errors.relative_rms > 1.2 * claim.total || errors.worst_rank > worst * claim.total)
+          return "above the claim: " + std::to_string(errors.relative_rms / claim.total) + " of it, " +
+                 std::to_string(errors.worst_rank / claim.total) + " on the worst rank";
         if (errors.relative_rms < 0.5 * claim.total) return "the claim says nothing";
         if (errors.between_ranks < 0.3 * errors.relative_rms) return "ranks did not differ";
       }
