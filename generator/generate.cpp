@@ -162,6 +162,11 @@ void generate(runtime::Plan& plan, const GenerateOptions& options) {
   for (runtime::Variant& variant : result.variants)
     for (runtime::Kernel& kernel : variant.kernels) kernel.threads = block_threads(kernel);
   const std::string text = plan_text(result);
+  if (text.size() > runtime::kMostPlanBytes)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the plan would take {} bytes, and at most {} are read; choose fewer workers or "
+                            "components that mix less.",
+                            text.size(), runtime::kMostPlanBytes));
   directory.write(runtime::kPlanFileName, text);
   directory.publish();
   const std::string key = runtime::kDigestKey;

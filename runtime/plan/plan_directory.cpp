@@ -17,8 +17,8 @@
 namespace cerar::runtime {
 namespace {
 
-// Tables of the largest codes take a few MiB, in text and in machine code.
-constexpr std::uint64_t kMostArtefactBytes = std::uint64_t{256} << 20;
+// The tables of the largest codes stand in them as well.
+constexpr std::uint64_t kMostArtefactBytes = kMostPlanBytes;
 
 // Replacing takes longer than reading, so that more than one in a row is rare; where the path is changed in
 // two steps it is away for microseconds.
