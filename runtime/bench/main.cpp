@@ -50,12 +50,14 @@ Half measure_half(const Contest& contest, const MeasureOptions& options, const A
 // Bytes of memory for each rank and for each process, about: the vectors, the rank's input and result as
 // numbers, and the exact sum in double.
 void require_memory(const Contest& contest, const MeasureOptions& options, std::uint64_t size) {
-  const double count = static_cast<double>(size / element_bytes(options.type));
+  const std::uint64_t elements = size / element_bytes(options.type);
+  const auto count = static_cast<double>(elements);
   const double of_rank = count * static_cast<double>(2 * element_bytes(options.type) + sizeof(float));
   const double of_process = count * sizeof(double);
   for (const auto& bound : cerar::program::memory_bounds()) {
     const int ranks = bound.per_process ? contest.ranks_here : contest.ranks_beside;
-    const double needed = ranks * of_rank + std::max(1, ranks / contest.ranks_here) * of_process;
+    const int processes = std::max(1, ranks / contest.ranks_here);
+    const double needed = ranks * of_rank + processes * of_process;
     if (needed > static_cast<double>(bound.bytes))
       throw cerar::Error(
           cerar::ErrorCode::system,

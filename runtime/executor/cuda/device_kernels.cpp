@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string_view>
 
@@ -25,8 +26,8 @@ int number_of(std::string_view target, std::string_view prefix) {
   int number = 0;
   if (!target.starts_with(prefix)) return 0;
   target.remove_prefix(prefix.size());
-  const char* const end = target.data() + target.size();
-  const auto [stop, error] = std::from_chars(target.data(), end, number);
+  const char* const end = std::to_address(target.end());
+  const auto [stop, error] = std::from_chars(std::to_address(target.begin()), end, number);
   return stop == end && error == std::errc() ? number : 0;
 }
 

@@ -44,9 +44,13 @@ std::vector<Interface> list_interfaces() {
     std::memcpy(&endpoint.storage, one->ifa_addr, endpoint.length);
     found->addresses.push_back(endpoint);
   }
-  for (Interface& interface : interfaces)
-    std::stable_partition(interface.addresses.begin(), interface.addresses.end(),
-                          [](const Endpoint& address) { return address.family() == AF_INET; });
+  for (Interface& interface : interfaces) {
+    std::vector<Endpoint> ordered;  // IPv4 first
+    for (const bool wanted : {true, false})
+      for (const Endpoint& address : interface.addresses)
+        if ((address.family() == AF_INET) == wanted) ordered.push_back(address);
+    interface.addresses = std::move(ordered);
+  }
   return interfaces;
 }
 
