@@ -13,6 +13,9 @@
 namespace cerar::runtime {
 namespace {
 
+// Beyond what machines hold: what is larger is a mistake, and listing its pieces alone would take minutes.
+constexpr std::size_t kMostBytes = std::size_t{1} << 46;
+
 DataType checked_type(cerarDataType_t type) {
   switch (type) {
     case cerarFloat32:
@@ -100,8 +103,12 @@ Call checked_shape(size_t count, cerarDataType_t type, cerarRedOp_t op) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("operation {} is not supported; use cerarSum (0) or cerarAverage (1).",
                             static_cast<int>(op)));
-  if (count > PTRDIFF_MAX / size_of(element))
-    throw Error(ErrorCode::invalid_argument, fmt::format("count is {}, more than memory can hold.", count));
+  if (count > kMostBytes / size_of(element))
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("count is {} elements of {}, more than the 64 TiB that a vector may have; pass the "
+                    "number of elements, not of bytes, or several vectors.",
+                    count, name_of(element)));
   return {
       .count = count, .type = element, .reduction = op == cerarAverage ? Reduction::average : Reduction::sum};
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "runtime/base/debug_log.h"
 #include "runtime/base/error.h"
 
 namespace cerar::runtime {
@@ -80,6 +81,9 @@ const DeviceKernelTable& DeviceKernels::of(const Variant& variant) {
   const std::string target = best_target(targets_of(variant), device_->architecture());
   const auto artefact = std::find_if(variant.artefacts.begin(), variant.artefacts.end(),
                                      [&](const Artefact& a) { return a.target == target; });
+  if (number_of(target, kPtx))
+    debug_log("variant {} has no cubin for device {} ({}): the driver compiles its PTX, {}", variant.name,
+              device_->ordinal(), device_->architecture(), target);
   DeviceModule module(device_, plan_->bytes_of(*artefact), plan_->name_of(*artefact));
   const OnDevice current(*device_);
   DeviceKernelTable table{};

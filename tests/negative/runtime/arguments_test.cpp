@@ -98,7 +98,10 @@ TEST_F(Arguments, CountThatOverflowsInBytes) {
 }
 
 TEST_F(Arguments, CountJustBeyondMemory) {
-  expect_error(call(from.data(), from.data(), PTRDIFF_MAX / 4 + 1), cerarInvalidArgument, {"count is"});
+  // The first that is too many, and the most that the type holds.
+  for (const std::size_t count : {(std::size_t{1} << 44) + 1, std::size_t{1} << 61, SIZE_MAX})
+    expect_error(call(from.data(), from.data(), count), cerarInvalidArgument,
+                 {"count is " + std::to_string(count), "64 TiB"});
 }
 
 TEST_F(Arguments, UnknownType) {
