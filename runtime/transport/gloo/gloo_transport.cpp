@@ -29,6 +29,8 @@ using Side = Patience::Side;
 
 // For what is said while everything else has failed already; a rank that runs answers at once.
 constexpr std::chrono::milliseconds kAnswerLimit = 250ms;
+// For the reason of a rank that closed its connections, behind what links still carry.
+constexpr std::chrono::milliseconds kReasonLimit = 500ms;
 constexpr std::chrono::milliseconds kInterruptedLimit = 50ms;  // the caller wants to have done with it
 constexpr std::chrono::milliseconds kLeaveLimit = 5s;
 
@@ -197,7 +199,7 @@ class GlooTransport final : public Transport {
       throw;
     } catch (const std::exception& error) {
       // A rank that gives up because of another one closes its connections, maybe before that one is heard.
-      if (gave_up() || (!news_->left(peer) && other_reason_within(kAnswerLimit))) throw_reason();
+      if (gave_up() || (!news_->left(peer) && other_reason_within(kReasonLimit))) throw_reason();
       if (news_->left(peer))
         throw Error(ErrorCode::peer_failed,
                     fmt::format("rank {} has left the communicator that rank {} still uses.", peer, rank()));

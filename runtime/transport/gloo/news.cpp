@@ -24,7 +24,10 @@ News::News(gloo::Context& context, Patience& patience, std::function<void()> gav
 
 News::~News() {
   stopping_ = true;
-  hears_->abortWaitRecv();
+  {
+    const std::lock_guard lock(mutex_);
+    hears_->abortWaitRecv();
+  }
   thread_.join();
 }
 
@@ -73,17 +76,39 @@ std::vector<int> News::tell(const std::vector<int>& ranks, Kind kind, const std:
 }
 
 void News::listen() {
-  try {
-    while (!stopping_) {
+  while (!stopping_ && !others_.empty()) {
+    try {
       hears_->recv(others_, kNewsSlot);
       int rank = -1;
       while (!hears_->waitRecv(&rank, kForever))
         if (stopping_) return;
       take(rank);
+    } catch (const std::exception&) {
+      // A rank is gone, whose neighbours find that out; those that are left still have something to say.
+      if (!forget_lost()) return;
     }
-  } catch (const std::exception&) {
-    // A rank died while it was telling something. Its neighbours find out, and connections that they close
-    // show it to the rest: nothing more is needed from here.
+  }
+}
+
+// Gloo refuses to listen to any rank as long as one of them is lost.
+bool News::forget_lost() {
+  const auto is_lost = [&](int rank) {
+    try {
+      context_.createUnboundBuffer(&nothing_, 1)->recv(rank, kNothingSlot);
+      return false;
+    } catch (const std::exception&) {
+      return true;
+    }
+  };
+  try {
+    const auto before = others_.size();
+    std::erase_if(others_, is_lost);
+    auto fresh = context_.createUnboundBuffer(&heard_, sizeof(heard_));
+    const std::lock_guard lock(mutex_);
+    hears_ = std::move(fresh);
+    return others_.size() < before;
+  } catch (const std::exception&) {  // without memory nothing more is heard
+    return false;
   }
 }
 

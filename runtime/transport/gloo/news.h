@@ -54,19 +54,23 @@ class News {
 
   void listen();
   void take(int rank);
+  /// Takes ranks without a connection from others_. False where none was found, so that listening cannot go
+  /// on.
+  bool forget_lost();
 
   gloo::Context& context_;
   Patience& patience_;
   const std::function<void()> gave_up_;
   std::vector<Peer> peers_;  // [rank]
-  std::vector<int> others_;
+  std::vector<int> others_;  // that are listened to
   char acknowledgement_ = 1, received_acknowledgement_ = 0;
+  char nothing_ = 0;
   Message heard_{};
-  std::unique_ptr<Patience::Buffer> hears_;
   std::vector<std::unique_ptr<Told>> told_;  // ranks that are stopped may take one much later
   std::atomic<bool> stopping_ = false;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;                 // guards what follows
+  std::unique_ptr<Patience::Buffer> hears_;  // which the listening thread alone replaces
   std::optional<std::string> reason_;
   std::vector<bool> left_;  // [rank]
 

@@ -8,5 +8,6 @@ namespace cerar::runtime {
 constexpr std::uint64_t kExchangeSlot = std::uint64_t{1} << 40;
 constexpr std::uint64_t kNewsSlot = kExchangeSlot + 1;
 constexpr std::uint64_t kAcknowledgementSlot = kExchangeSlot + 2;
+constexpr std::uint64_t kNothingSlot = kExchangeSlot + 3;  // never sent to: whether there is a connection
 
 }  // namespace cerar::runtime
