@@ -147,10 +147,18 @@ void MeetingServer::serve() {
       const auto& event = events[static_cast<std::size_t>(i)];
       guarded(event.data.fd, [&] { take_event(event.data.fd, event.events, Clock::now()); });
     }
-    // What was put there for others, by rank 0 or by one of those that were heard.
+    send_what_waits();
+  }
+}
+
+// What was put there for others, by rank 0 or by one of those that were heard. Again and again, since one
+// that is found lost while it is told is told to the others in turn.
+void MeetingServer::send_what_waits() {
+  for (;;) {
     std::vector<int> sockets;
     for (const auto& [socket, connection] : connections_)
-      if (!connection.outgoing.empty()) sockets.push_back(socket);
+      if (!connection.outgoing.empty() && !connection.watches_output) sockets.push_back(socket);
+    if (sockets.empty()) return;
     for (const int socket : sockets)
       guarded(socket, [&] {
         const auto found = connections_.find(socket);

@@ -60,6 +60,7 @@ class MeetingServer {
   };
 
   void serve();
+  void send_what_waits();
   template <typename Body>
   void guarded(int socket, Body body);
   void take_event(int socket, unsigned events, Clock::time_point now);
