@@ -121,5 +121,18 @@ TEST_F(Disk, FullWhereThePlotGoesIsASentence) {
   EXPECT_EQ(result.left, "");
 }
 
+// Kernels are run from memory: neither plans nor temporary files need a disk that runs code.
+TEST_F(Disk, WithoutExecutionServesAsWell) {
+  const std::string plan = (disk_ / "plans" / "plan").string();
+  const auto result = run(
+      "size=4m,noexec", "/bin/sh",
+      {"-c",
+       R"("$0" --topology local --workers 2 --out "$2" && "$1" --plan "$2" -b 1K -e 1K && "$0" check "$2")",
+       CERAR_TUNE, CERAR_BENCH, plan});
+  EXPECT_EQ(result.command.exit_code, 0) << result.command.err;
+  EXPECT_THAT(result.command.out, testing::EndsWith(plan + ": holds what it claims\n"));
+  EXPECT_THAT(result.left, testing::Not(testing::HasSubstr("/tmp/")));
+}
+
 }  // namespace
 }  // namespace cerar::test
