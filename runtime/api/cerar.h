@@ -155,12 +155,11 @@ CERAR_API cerarResult_t cerarCommDestroy(cerarComm_t comm);
 
 /* Sums (or averages) `count` elements of `type` over all ranks. send == recv works in place; any other
  * overlap is refused. Pointers need the alignment of their type, no more. On hosts, blocks. `stream` is for
- * GPU communicators, see there, and NULL for others. Where c
- * divides N and messages are f32, each element is a sum in f32: within N x 2^-24 of the sum of magnitudes,
- * whatever stands beside it. With other c results are approximate, within the plan's claim, which is relative
- * to the neighbours that are mixed. All ranks end with the same bits where c = N; otherwise results differ
- * between ranks by about the claim, and exact sums by their rounding, since each rank adds in another order.
- * cerarCallInfo_t says which was the case.
+ * GPU communicators, see there, and NULL for others. Where c divides N and messages are f32, each element is
+ * a sum in f32: within N x 2^-24 of the sum of magnitudes, whatever stands beside it. With other c results
+ * are approximate, within the plan's claim, which is relative to the neighbours that are mixed. All ranks end
+ * with the same bits where c = N; otherwise results differ between ranks by about the claim, and exact sums
+ * by their rounding, since each rank adds in another order. cerarCallInfo_t says which was the case.
  *
  * Range: rings in f32 sum what stays within f32, sums of averages included, which are divided at the end; in
  * all other codes and messages results are finite where each magnitude is below 1e30. In messages of f16 they
@@ -182,8 +181,8 @@ typedef struct {
   uint64_t messages;      /* sent by this rank */
   uint64_t launches;      /* of GPU kernels */
   double claimed_error;   /* relative rms error that the plan claims for this call, and the rounding of the
-                           * result to   16 bits where vectors have them: plain codes of few terms claim less
-                           * for   vectors of f32   out of place, whose own part has no error of the code */
+                           * result to 16 bits where vectors have them; plain codes of few terms claim less for
+                           * vectors of f32 out of place, whose own part has no error of the code */
   double claimed_noise;   /* the part of it that is rounding of messages */
   int identical; /* 1: every rank has the same bits; 0: they may differ, or NCCL's own all-reduce did it */
 } cerarCallInfo_t;

@@ -13,20 +13,20 @@ namespace {
 
 // NCCL as it was opened, and where it came from.
 struct Opened {
-  explicit Opened(SymbolLookUp look_up) : library(look_up) {
+  explicit Opened(SymbolLookUp look_up) : copy(look_up) {
     // The version first: older libraries lack some of the functions.
     functions.ncclGetVersion =
-        reinterpret_cast<decltype(functions.ncclGetVersion)>(library.symbol("ncclGetVersion"));
+        reinterpret_cast<decltype(functions.ncclGetVersion)>(copy.symbol("ncclGetVersion"));
     functions.ncclGetVersion(&version);
     if (version < kNcclOldest)
       throw Error(ErrorCode::unsupported,
-                  fmt::format("{} is version {}, too old; install NCCL 2.18 or newer.", library.file(),
+                  fmt::format("{} is version {}, too old; install NCCL 2.18 or newer.", copy.file(),
                               nccl_version_words(version)));
 // NOLINTBEGIN(bugprone-macro-parentheses): the arguments are a name and a list of parameters
 #define CERAR_NCCL_SYMBOL(name, parameters) \
-  functions.name = reinterpret_cast<NcclResult(*) parameters>(library.symbol(#name));
+  functions.name = reinterpret_cast<NcclResult(*) parameters>(copy.symbol(#name));
 #define CERAR_NCCL_FIND(name, parameters) \
-  functions.name = reinterpret_cast<NcclResult(*) parameters>(library.find(#name));
+  functions.name = reinterpret_cast<NcclResult(*) parameters>(copy.find(#name));
     CERAR_NCCL_FUNCTIONS(CERAR_NCCL_SYMBOL)
     CERAR_NCCL_NEWER_FUNCTIONS(CERAR_NCCL_FIND)
 #undef CERAR_NCCL_FIND
@@ -34,11 +34,9 @@ struct Opened {
     // NOLINTEND(bugprone-macro-parentheses)
   }
 
-  std::string words() const {
-    return fmt::format("NCCL {} of {}", nccl_version_words(version), library.file());
-  }
+  std::string words() const { return fmt::format("NCCL {} of {}", nccl_version_words(version), copy.file()); }
 
-  NcclLibrary library;
+  NcclLibrary copy;
   int version = 0;
   Nccl functions;
 };
@@ -70,18 +68,18 @@ void use_nccl(SymbolLookUp look_up) {
 
 void require_callers_nccl() {
   const Opened& ours = opened();
-  if (ours.library.is_chosen()) return;
+  if (ours.copy.is_chosen()) return;
   constexpr const char* kChoose = "hand over the functions of the one that did with cerarUseNccl";
   bool has_others = false;
-  for (const auto& copy : nccl_copies()) {
-    has_others = has_others || copy.file != ours.library.file();
-    if (copy.version != ours.version)
+  for (const auto& other : nccl_copies()) {
+    has_others = has_others || other.file != ours.copy.file();
+    if (other.version != ours.version)
       throw Error(ErrorCode::unsupported,
                   fmt::format("CERAR uses {}, but NCCL {} of {} is in this process as well and may have made "
                               "the ncclComm_t; {}, or name its file in CERAR_NCCL_LIBRARY.",
-                              ours.words(), nccl_version_words(copy.version), copy.file, kChoose));
+                              ours.words(), nccl_version_words(other.version), other.file, kChoose));
   }
-  if (ours.library.is_first() && !has_others)
+  if (ours.copy.is_first() && !has_others)
     throw Error(
         ErrorCode::unsupported,
         fmt::format("no NCCL was loaded before CERAR opened {}, so a copy that cannot be seen made the "
