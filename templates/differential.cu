@@ -1,4 +1,4 @@
-// Differential codes (c = rN, r >= 2): open, visit, close. Design, section 2b.
+// Differential codes (c = rN, r >= 2): open, visit, close. tuner/DESIGN.md, section 6.
 //
 // Sample k of a class is component k of the sum plus epsilon times parts of the next two. A visit adds two or
 // three components to the message and stores the sample over a component that is no longer needed; the last

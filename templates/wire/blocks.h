@@ -7,8 +7,9 @@
 //   kLargest, cerar_integer_bytes(elements), cerar_put(part, elements, at, q), cerar_get(part, elements, at)
 // of four neighbours on the GPU and of `count` elements on the host.
 //
-// An exact scale rather than a power of two: that would cost 1.4 times the noise (README). With dither the
-// largest element leaves half a unit free, and 0 stands for zero and nothing beside it: zeros stay zeros.
+// An exact scale rather than a power of two: that would cost 1.4 times the noise (tuner/DESIGN.md, section
+// 9). With dither the largest element leaves half a unit free, and 0 stands for zero and nothing beside it:
+// zeros stay zeros.
 
 #include "templates/wire/dither.h"
 

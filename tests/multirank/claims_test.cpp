@@ -65,7 +65,7 @@ TEST_P(Claims, MeasuredErrorOfIndependentNormalsIsBetweenHalfAndAllOfTheClaim) {
     EXPECT_GE(errors.relative_rms, 0.5 * claim.total);
     EXPECT_LE(errors.relative_rms, 1.2 * claim.total);
     EXPECT_EQ(errors.wrong, 0u);
-    // Ranks differ, by about the error itself (design, section 4).
+    // Ranks differ, by about the error itself (tuner/DESIGN.md, section 4).
     EXPECT_GE(errors.between_ranks, 0.3 * errors.relative_rms);
     EXPECT_LE(errors.between_ranks, 1.1 * errors.relative_rms);
   }

@@ -206,8 +206,8 @@ constexpr Case kCases[] = {{"RingN8c1", Construction::ring, 8, 1},
 INSTANTIATE_TEST_SUITE_P(Codes, Vector, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// design, section 3: gradient plus scratch within 1 + N/c of the vector, in place, Q = N, N >= 4, from 1 MiB
-// on.
+// runtime/PROTOCOL.md, section 3: gradient plus scratch within 1 + N/c of the vector, in place, Q = N, N >=
+// 4, from 1 MiB on.
 TEST(Storage, ScratchStaysWithinNOverC) {
   const std::size_t count = 1 << 18;
   for (const auto& [construction, workers, terms] :

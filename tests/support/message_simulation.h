@@ -25,7 +25,8 @@ struct Measured {
 };
 
 /// All N ranks send real messages, hop by hop in f32 arithmetic, and decode with the tables: the protocol of
-/// design, sections 2 and 2b, written from its text and sharing nothing with the error model or the schedule.
+/// tuner/DESIGN.md, sections 2 and 6, written from its text and sharing nothing with the error model or the
+/// schedule.
 Measured simulate(const runtime::Shape& shape, const runtime::PlainTables& tables,
                   const SimulationSettings& settings);
 Measured simulate(const runtime::Shape& shape, const runtime::DifferentialTables& tables,

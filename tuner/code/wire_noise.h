@@ -6,7 +6,7 @@
 
 namespace cerar::tuner {
 
-// nu: the rms relative rounding error that one hop adds to a message (design, section 4).
+// nu: the rms relative rounding error that one hop adds to a message (tuner/DESIGN.md, section 4).
 //
 // Rounding x = m 2^e, 1 <= m < 2, to the nearest number makes an error that is uniform over +-u 2^e, rms u
 // 2^e / sqrt(3). With m distributed like 1/m, as numbers of no particular scale are, the mean of 1/m^2 is (1

@@ -9,8 +9,8 @@
 
 namespace cerar::tuner {
 
-/// The optimisation problem of design, section 2, for any c: a harmonic code whose drift is free, and the
-/// same for all M = N/Q chains. Term k of degree n and function F is
+/// The optimisation problem of tuner/DESIGN.md, section 7, for any c: a harmonic code whose drift is free,
+/// and the same for all M = N/Q chains. Term k of degree n and function F is
 ///
 ///     beta_j(t)[k] = F(j) g_n(t),   g_n(t) = sum over m of x[n, m] epsilon^max(n, m) P_m(x_t),
 ///

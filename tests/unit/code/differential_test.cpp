@@ -67,7 +67,7 @@ TEST(Differential, AThirdContributionIsWorthLessThanOnePercentOnEveryWire) {
       }
 }
 
-// T_m(t)[k] of the design, all components.
+// T_m(t)[k] of tuner/DESIGN.md, section 6, all components.
 double table(int workers, double epsilon, int m, int t, int k) {
   if (k < m) return 0;
   const double z = static_cast<double>(t) / workers - m - (1 + 1.0 / workers) / 2;

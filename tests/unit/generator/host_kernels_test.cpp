@@ -136,7 +136,7 @@ void drop_third_contributions(runtime::DifferentialTables& tables) {
   tables.own[1] = 0;
 }
 
-/// Design, section 2b, steps 1 to 4, for one element.
+/// tuner/DESIGN.md, section 6, steps 1 to 4, for one element.
 struct DifferentialReference {
   explicit DifferentialReference(const KernelSpec& spec, int terms)
       : terms(terms),

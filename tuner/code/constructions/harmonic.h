@@ -6,7 +6,7 @@
 
 namespace cerar::tuner {
 
-/// The harmonic construction, for any N and c (design, section 2):
+/// The harmonic construction, for any N and c (tuner/DESIGN.md, section 5):
 ///
 ///     beta_j(t)[k] = F_a(j) epsilon^n P_n(x_t)
 ///

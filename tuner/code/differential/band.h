@@ -9,7 +9,7 @@
 namespace cerar::tuner {
 
 /// What the f32 tables of a differential code do, in double: coefficients of its samples and their noise.
-/// Design, section 2b; the protocol is that of templates/differential.cu.
+/// tuner/DESIGN.md, section 6; the protocol is that of templates/differential.cu.
 ///
 /// Sample k of phase p is taken at visit t = (k+1) N + p. It holds components k..k+3 only: a visit at t'
 /// contributes to components m..m+2, m = floor((t'-1)/N), and phase 0 subtracts and divides by epsilon at t =
@@ -24,9 +24,9 @@ class DifferentialBand {
   /// V_(p,delta)[k + i, k], i = 0..3; entries of components >= r are 0.
   std::array<double, kWidth> column(int phase, int delta, int k) const;
 
-  /// Rows of a root R, R^T R = covariance (nu = 1) of samples k .. k+taps-1 at phase p. Design, section 4:
-  /// hop h adds variance min(h, N) |coefficients of its sender|^2; covariances come from the hops that
-  /// samples share.
+  /// Rows of a root R, R^T R = covariance (nu = 1) of samples k .. k+taps-1 at phase p. tuner/DESIGN.md,
+  /// section 6: hop h adds variance min(h, N) |coefficients of its sender|^2; covariances come from the hops
+  /// that samples share.
   Eigen::MatrixXd noise_root(int phase, int k, int taps) const;
 
  private:

@@ -9,13 +9,14 @@ struct DifferentialDesign {
   runtime::ErrorClaim claim;
 };
 
-/// The differential code for c = terms * workers (design, section 2b), tables rounded to f32 and the banded
-/// decoder solved for the rounded tables by least squares, noise of `nu` per hop included; one set of taps
-/// serves all components up to r-3. `own_exact` leaves the worker's own part out of the least squares and
-/// corrects it in the stored samples. A visit adds three components to its message, or with `contributions`
-/// 2 only the larger two, which saves the kernels a line of the vector and costs terms of order epsilon^2;
-/// the tables then hold zeros in their place, and claims count what is missing. Throws `invalid_argument` for
-/// workers < 2, terms < 2, epsilon outside (0, 1], a negative nu or other contributions.
+/// The differential code for c = terms * workers (tuner/DESIGN.md, section 6), tables rounded to f32 and the
+/// banded decoder solved for the rounded tables by least squares, noise of `nu` per hop included; one set of
+/// taps serves all components up to r-3. `own_exact` leaves the worker's own part out of the least squares
+/// and corrects it in the stored samples. A visit adds three components to its message, or with
+/// `contributions` 2 only the larger two, which saves the kernels a line of the vector and costs terms of
+/// order epsilon^2; the tables then hold zeros in their place, and claims count what is missing. Throws
+/// `invalid_argument` for workers < 2, terms < 2, epsilon outside (0, 1], a negative nu or other
+/// contributions.
 DifferentialDesign differential_design(int workers, int terms, float epsilon, double nu, bool own_exact,
                                        int contributions = 3);
 

@@ -12,7 +12,7 @@ struct Decoder {
   std::vector<Eigen::MatrixXd> phase;  ///< [workers], each r x r, [sample][term]
 };
 
-/// The least-squares decoder of design, section 2: D_p minimises
+/// The least-squares decoder of tuner/DESIGN.md, section 3: D_p minimises
 ///
 ///     sum over delta of ||V_(p,delta) D - I||_F^2 + nu^2 tr(D^T K_p D)     (K_p for nu = 1)
 ///

@@ -9,8 +9,8 @@
 namespace cerar::tuner {
 
 /// Predicted relative rms errors of a plain code with this decoder, gradients independent over workers
-/// (design, section 4). `nu` is the rms relative rounding error of a hop; `own_exact` says that the worker's
-/// own vector comes out exactly (E_(p,0) = 0). The condition is that of V_(p,0), the worst phase.
+/// (tuner/DESIGN.md, section 4). `nu` is the rms relative rounding error of a hop; `own_exact` says that the
+/// worker's own vector comes out exactly (E_(p,0) = 0). The condition is that of V_(p,0), the worst phase.
 runtime::ErrorClaim claim_of(const PlainCode& code, const Decoder& decoder, double nu,
                              bool own_exact = false);
 

@@ -8,7 +8,7 @@
 namespace cerar::tuner {
 
 /// V_(p,delta) of a plain code, r x r, [term][sample]: how the worker `delta` places back stands in the
-/// samples that phase p takes, in order of time. Design, section 2.
+/// samples that phase p takes, in order of time. tuner/DESIGN.md, section 2.
 Eigen::MatrixXd mixing_matrix(const PlainCode& code, int phase, int delta);
 
 /// Equal mixing matrices of neighbouring delta are one entry; for an exact code all of them are.
@@ -18,9 +18,9 @@ struct RepeatedMixing {
 };
 std::vector<RepeatedMixing> mixing_matrices(const PlainCode& code, int phase, int first_delta);
 
-/// R with R^T R = K_p for nu = 1 (design, section 4), r columns (samples). Exact: a row is one run of hops
-/// between two sample times of a chain, weighted by the root of their variance and spread over the samples
-/// that come later.
+/// R with R^T R = K_p for nu = 1 (tuner/DESIGN.md, section 4), r columns (samples). Exact: a row is one run
+/// of hops between two sample times of a chain, weighted by the root of their variance and spread over the
+/// samples that come later.
 Eigen::MatrixXd noise_root(const PlainCode& code, int phase);
 
 /// Ratio of the largest to the least singular value; infinity where the latter is 0.
