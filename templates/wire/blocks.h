@@ -5,7 +5,9 @@
 // a message is the integers of all its elements, then the scales. The wire's own header says how integers are
 // stored, in
 //   kLargest, cerar_integer_bytes(elements), cerar_put(part, elements, at, q), cerar_get(part, elements, at)
-// of four neighbours on the GPU and of `count` elements on the host.
+// of four neighbours on the GPU, and on the host, for `count` elements of a block,
+//   cerar_put(part, elements, at, count, q)        where q(i) is integer i
+//   cerar_get(part, elements, at, count, take)     which calls take(i, q)
 //
 // An exact scale rather than a power of two: that would cost 1.4 times the noise (tuner/DESIGN.md, section
 // 9). With dither the largest element leaves half a unit free, and 0 stands for zero and nothing beside it:
@@ -107,45 +109,68 @@ CERAR_DEVICE void cerar_pass(const void* from, void* to, long long at, long long
 #else
 #define CERAR_STAGED 1
 CERAR_DEVICE void cerar_prepare_decode(const cerar_rounding& as, float* table) {
-  for (int i = 0; i < kStage; ++i) table[i] = cerar_fraction(i, as.dither);
+  cerar_fill(table, as.dither, [](float fraction) { return fraction; });
 }
 CERAR_DEVICE void cerar_prepare_encode(const cerar_rounding& as, float* table) {
   cerar_prepare_decode(as, table);
 }
 
-/// `first` is a multiple of kBlock.
-CERAR_DEVICE void cerar_decode(const void* part, long long elements, long long first, int count,
-                               const float* table, float* to) {
-  const float* const scales = cerar_scales(part, elements) + first / kBlock;
-  int q[kBlock];
-  for (int begin = 0; begin < count; begin += kBlock) {
-    const int size = count - begin < kBlock ? count - begin : kBlock;
-    const float scale = scales[begin / kBlock];
-    cerar_get(part, elements, first + begin, size, q);
-    for (int i = 0; i < size; ++i) to[begin + i] = cerar_restored(q[i], table[begin + i], scale);
-  }
+CERAR_DEVICE void cerar_decode_block(const void* part, long long elements, long long first, int size,
+                                     const float* fractions, float* to) {
+  const float scale = cerar_scales(part, elements)[first / kBlock];
+  cerar_get(part, elements, first, size,
+            [=](int i, int q) { to[i] = cerar_restored(q, fractions[i], scale); });
 }
 
+struct cerar_block_scale {
+  float scale, inverse;
+};
+
+CERAR_DEVICE cerar_block_scale cerar_scale_of(int size, const cerar_rounding& as, const float* from) {
+  unsigned largest = 0;
+  for (int i = 0; i < size; ++i) {
+    const unsigned bits = cerar_bits(from[i]) & 0x7fffffffu;
+    largest = bits > largest ? bits : largest;
+  }
+  const float scale = cerar_scale(largest, as);
+  return {scale, cerar_inverse(scale)};
+}
+
+CERAR_DEVICE void cerar_encode_block(void* part, long long elements, long long first, int size,
+                                     const float* fractions, const cerar_block_scale& of, const float* from) {
+  if (of.inverse > 0)
+    cerar_put(part, elements, first, size,
+              [=, by = of.inverse](int i) { return cerar_nearest(cerar_fma(from[i], by, fractions[i])); });
+  else
+    cerar_put(part, elements, first, size,
+              [=, by = of.scale](int i) { return cerar_divided(from[i], by, fractions[i]); });
+}
+
+/// `first` is a multiple of kBlock. Loops over whole blocks have a size that the compiler knows.
+CERAR_DEVICE void cerar_decode(const void* part, long long elements, long long first, int count,
+                               const float* table, float* to) {
+  int at = 0;
+  for (; at + kBlock <= count; at += kBlock)
+    cerar_decode_block(part, elements, first + at, kBlock, table + at, to + at);
+  if (at < count) cerar_decode_block(part, elements, first + at, count - at, table + at, to + at);
+}
+
+/// Scales first: each waits for two divisions, and those of several blocks wait together.
 CERAR_DEVICE void cerar_encode(void* part, long long elements, long long first, int count,
                                const cerar_rounding& as, const float* table, const float* from) {
   float* const scales = cerar_scales(part, elements) + first / kBlock;
-  int q[kBlock];
-  for (int begin = 0; begin < count; begin += kBlock) {
-    const int size = count - begin < kBlock ? count - begin : kBlock;
-    unsigned largest = 0;
-    for (int i = 0; i < size; ++i) {
-      const unsigned bits = cerar_bits(from[begin + i]) & 0x7fffffffu;
-      largest = bits > largest ? bits : largest;
-    }
-    const float scale = cerar_scale(largest, as), inverse = cerar_inverse(scale);
-    if (inverse > 0)
-      for (int i = 0; i < size; ++i)
-        q[i] = cerar_nearest(cerar_fma(from[begin + i], inverse, table[begin + i]));
-    else
-      for (int i = 0; i < size; ++i) q[i] = cerar_divided(from[begin + i], scale, table[begin + i]);
-    cerar_put(part, elements, first + begin, size, q);
-    scales[begin / kBlock] = scale;
+  cerar_block_scale of[kStage / kBlock];
+  const int blocks = count / kBlock, whole = blocks * kBlock;
+  for (int block = 0; block < blocks; ++block) of[block] = cerar_scale_of(kBlock, as, from + block * kBlock);
+  for (int block = 0; block < blocks; ++block) {
+    const int at = block * kBlock;
+    cerar_encode_block(part, elements, first + at, kBlock, table + at, of[block], from + at);
+    scales[block] = of[block].scale;
   }
+  if (whole == count) return;
+  const cerar_block_scale last = cerar_scale_of(count - whole, as, from + whole);
+  cerar_encode_block(part, elements, first + whole, count - whole, table + whole, last, from + whole);
+  scales[blocks] = last.scale;
 }
 #endif
 

@@ -1,10 +1,11 @@
 #pragma once
 
-#include "templates/cerar_kernel.h"
+#include "templates/wire/dither.h"
 
 /// Messages of 12-bit integers with a scale per block: the low bytes of all elements, then their upper four
 /// bits, two elements to a byte.
 CERAR_CONSTEXPR int kLargest = 2047;
+CERAR_CONSTEXPR int kMostOfBlock = 128;
 
 CERAR_DEVICE long long cerar_integer_bytes(long long elements) { return elements + elements / 2; }
 
@@ -35,20 +36,31 @@ CERAR_DEVICE void cerar_put(void* part, long long elements, long long at, const 
   *reinterpret_cast<unsigned short*>(bytes + elements + at / 2) = (unsigned short)high;
 }
 #else
-CERAR_DEVICE void cerar_get(const void* part, long long elements, long long at, int count, int* q) {
+// Two integers at a time where bits move between elements and bytes: no element changes its place then.
+template <class Take>
+CERAR_DEVICE void cerar_get(const void* part, long long elements, long long at, int count, Take take) {
   const auto* const low = static_cast<const unsigned char*>(part) + at;
   const auto* const high = static_cast<const unsigned char*>(part) + elements + at / 2;
-  for (int i = 0; i < count / 2; ++i) {
-    q[2 * i] = cerar_join(low[2 * i], high[i] & 15);
-    q[2 * i + 1] = cerar_join(low[2 * i + 1], high[i] >> 4);
+  unsigned upper[kMostOfBlock];
+  CERAR_VECTORISED for (int i = 0; i < count / 2; ++i) {
+    upper[2 * i] = (unsigned)high[i] << 28;
+    upper[2 * i + 1] = (unsigned)(high[i] & 0xf0) << 24;
   }
+  CERAR_VECTORISED for (int i = 0; i < count; ++i) take(i, (int)(upper[i] | (unsigned)low[i] << 20) >> 20);
 }
-CERAR_DEVICE void cerar_put(void* part, long long elements, long long at, int count, const int* q) {
+template <class Integer>
+CERAR_DEVICE void cerar_put(void* part, long long elements, long long at, int count, Integer integer) {
   auto* const low = static_cast<unsigned char*>(part) + at;
   auto* const high = static_cast<unsigned char*>(part) + elements + at / 2;
-  for (int i = 0; i < count; ++i) low[i] = (unsigned char)q[i];
-  for (int i = 0; i < count / 2; ++i)
-    high[i] = (unsigned char)((q[2 * i] >> 8 & 15) | (q[2 * i + 1] >> 8 & 15) << 4);
+  unsigned q[kMostOfBlock];
+  CERAR_VECTORISED for (int i = 0; i < count; ++i) {
+    q[i] = (unsigned)integer(i);
+    low[i] = (unsigned char)q[i];
+  }
+  CERAR_VECTORISED for (int i = 0; i < count / 2; ++i) {
+    const unsigned long long both = q[2 * i] | (unsigned long long)q[2 * i + 1] << 32;
+    high[i] = (unsigned char)((both >> 8 & 15) | (both >> 36 & 0xf0));
+  }
 }
 #endif
 

@@ -11,11 +11,11 @@
 
 CERAR_DEVICE long long cerar_part_bytes(long long elements) { return elements * 2; }
 
-CERAR_DEVICE float cerar_encoder(long long at, const cerar_rounding& as) {
-  return cerar_fma(cerar_fraction(at, as.dither) * kDitherSpan, as.gain, as.gain);
+CERAR_DEVICE float cerar_encoder(float fraction, const cerar_rounding& as) {
+  return cerar_fma(fraction * kDitherSpan, as.gain, as.gain);
 }
-CERAR_DEVICE float cerar_decoder(long long at, const cerar_rounding& as) {
-  const float k = cerar_fraction(at, as.dither) * kDitherSpan;
+CERAR_DEVICE float cerar_decoder(float fraction, const cerar_rounding& as) {
+  const float k = fraction * kDitherSpan;
   return cerar_fma(k, k, 1.0f - k) * as.inverse;
 }
 
@@ -35,7 +35,7 @@ CERAR_DEVICE cerar_pack<W> cerar_receive(const void* part, long long at, long lo
   const cerar_halves<W> bits =
       *reinterpret_cast<const cerar_halves<W>*>(static_cast<const unsigned short*>(part) + at);
   cerar_pack<W> value;
-  const float decoder = cerar_decoder(at, as);
+  const float decoder = cerar_decoder(cerar_fraction(at, as.dither), as);
   for (int i = 0; i < W; ++i) value.at[i] = cerar_widen(bits.at[i]) * decoder;
   return value;
 }
@@ -45,7 +45,8 @@ CERAR_DEVICE cerar_pack<W> cerar_settle(void* part, long long at, long long, con
                                         const cerar_pack<W>& value) {
   cerar_halves<W> bits;
   cerar_pack<W> sent;
-  const float encoder = cerar_encoder(at, as), decoder = cerar_decoder(at, as);
+  const float fraction = cerar_fraction(at, as.dither);
+  const float encoder = cerar_encoder(fraction, as), decoder = cerar_decoder(fraction, as);
   for (int i = 0; i < W; ++i) {
     bits.at[i] = cerar_narrow(value.at[i] * encoder);
     sent.at[i] = cerar_widen(bits.at[i]) * decoder;
@@ -62,22 +63,22 @@ CERAR_DEVICE void cerar_pass(const void* from, void* to, long long at, long long
 #else
 #define CERAR_STAGED 1
 CERAR_DEVICE void cerar_prepare_decode(const cerar_rounding& as, float* table) {
-  for (int i = 0; i < kStage; ++i) table[i] = cerar_decoder(i, as);
+  cerar_fill(table, as.dither, [&](float fraction) { return cerar_decoder(fraction, as); });
 }
 CERAR_DEVICE void cerar_prepare_encode(const cerar_rounding& as, float* table) {
-  for (int i = 0; i < kStage; ++i) table[i] = cerar_encoder(i, as);
+  cerar_fill(table, as.dither, [&](float fraction) { return cerar_encoder(fraction, as); });
 }
 
 CERAR_DEVICE void cerar_decode(const void* part, long long, long long first, int count, const float* table,
                                float* to) {
   const auto* const from = static_cast<const unsigned short*>(part) + first;
-  for (int i = 0; i < count; ++i) to[i] = cerar_widen(from[i]) * table[i];
+  CERAR_VECTORISED for (int i = 0; i < count; ++i) to[i] = cerar_widen(from[i]) * table[i];
 }
 
 CERAR_DEVICE void cerar_encode(void* part, long long, long long first, int count, const cerar_rounding&,
                                const float* table, const float* from) {
   auto* const to = static_cast<unsigned short*>(part) + first;
-  for (int i = 0; i < count; ++i) to[i] = cerar_narrow(from[i] * table[i]);
+  CERAR_VECTORISED for (int i = 0; i < count; ++i) to[i] = cerar_narrow(from[i] * table[i]);
 }
 #endif
 

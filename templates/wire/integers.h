@@ -2,7 +2,7 @@
 
 // Integers stored one after the other as `cerar_stored`.
 
-#include "templates/cerar_kernel.h"
+#include "templates/wire/dither.h"
 
 CERAR_DEVICE long long cerar_integer_bytes(long long elements) {
   return elements * (long long)sizeof(cerar_stored);
@@ -26,13 +26,15 @@ CERAR_DEVICE void cerar_put(void* part, long long, long long at, const cerar_int
       {(cerar_stored)q.at[0], (cerar_stored)q.at[1], (cerar_stored)q.at[2], (cerar_stored)q.at[3]}};
 }
 #else
-CERAR_DEVICE void cerar_get(const void* part, long long, long long at, int count, int* q) {
+template <class Take>
+CERAR_DEVICE void cerar_get(const void* part, long long, long long at, int count, Take take) {
   const cerar_stored* const from = static_cast<const cerar_stored*>(part) + at;
-  for (int i = 0; i < count; ++i) q[i] = from[i];
+  CERAR_VECTORISED for (int i = 0; i < count; ++i) take(i, from[i]);
 }
-CERAR_DEVICE void cerar_put(void* part, long long, long long at, int count, const int* q) {
+template <class Integer>
+CERAR_DEVICE void cerar_put(void* part, long long, long long at, int count, Integer q) {
   cerar_stored* const to = static_cast<cerar_stored*>(part) + at;
-  for (int i = 0; i < count; ++i) to[i] = (cerar_stored)q[i];
+  CERAR_VECTORISED for (int i = 0; i < count; ++i) to[i] = (cerar_stored)q(i);
 }
 #endif
 
