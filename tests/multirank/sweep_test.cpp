@@ -1,4 +1,4 @@
-// Every number of components up to twice the ranks and one: are results as exact as the plan claims?
+// One number of components after the other: are results as exact as the plan claims?
 #include <gtest/gtest.h>
 
 #include <string>
@@ -31,10 +31,11 @@ void expect_as_claimed(int workers, int components, Wire wire) {
   EXPECT_LE(ratio, 1.25) << directory;
 }
 
-// Each number once, with ranks and messages in turn: a plan of its own for all of them takes a minute.
-TEST(Sweep, EveryNumberOfComponentsIsAsExactAsClaimed) {
-  for (int components = 1; components <= 17; ++components)
-    expect_as_claimed(components % 2 == 0 ? 8 : 4, components, components % 4 < 2 ? Wire::fx16 : Wire::f32);
+// Each number once, with ranks and messages in turn, and of those above ten only some: kernels for all of
+// them, up to 17 for 4 and for 8 ranks in both messages, take a minute to compile.
+TEST(Sweep, NumbersOfComponentsAreAsExactAsClaimed) {
+  for (const int components : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16})
+    expect_as_claimed(components % 2 == 0 ? 4 : 8, components, components % 4 < 2 ? Wire::fx16 : Wire::f32);
 }
 
 }  // namespace
