@@ -126,16 +126,12 @@ struct cerar_block_scale {
   float scale, inverse;
 };
 
-CERAR_DEVICE unsigned cerar_largest(int size, const float* from) {
+CERAR_DEVICE cerar_block_scale cerar_scale_of(int size, const cerar_rounding& as, const float* from) {
   unsigned largest = 0;
   for (int i = 0; i < size; ++i) {
     const unsigned bits = cerar_bits(from[i]) & 0x7fffffffu;
     largest = bits > largest ? bits : largest;
   }
-  return largest;
-}
-
-CERAR_DEVICE cerar_block_scale cerar_scale_of(unsigned largest, const cerar_rounding& as) {
   const float scale = cerar_scale(largest, as);
   return {scale, cerar_inverse(scale)};
 }
@@ -150,19 +146,12 @@ CERAR_DEVICE void cerar_encode_block(void* part, long long elements, long long f
               [=, by = of.scale](int i) { return cerar_divided(from[i], by, fractions[i]); });
 }
 
-/// What an incomplete block is converted in, but for less than that at its end: rows end with lines of so
-/// many elements, mostly. Loops over as many elements as the compiler knows are free of their usual scalar
-/// ends.
-CERAR_CONSTEXPR int kLine = 32;
-
-/// `first` is a multiple of kBlock.
+/// `first` is a multiple of kBlock. Loops over whole blocks have a size that the compiler knows.
 CERAR_DEVICE void cerar_decode(const void* part, long long elements, long long first, int count,
                                const float* table, float* to) {
   int at = 0;
   for (; at + kBlock <= count; at += kBlock)
     cerar_decode_block(part, elements, first + at, kBlock, table + at, to + at);
-  for (; at + kLine <= count; at += kLine)
-    cerar_decode_block(part, elements, first + at, kLine, table + at, to + at);
   if (at < count) cerar_decode_block(part, elements, first + at, count - at, table + at, to + at);
 }
 
@@ -172,23 +161,15 @@ CERAR_DEVICE void cerar_encode(void* part, long long elements, long long first, 
   float* const scales = cerar_scales(part, elements) + first / kBlock;
   cerar_block_scale of[kStage / kBlock];
   const int blocks = count / kBlock, whole = blocks * kBlock;
-  for (int block = 0; block < blocks; ++block)
-    of[block] = cerar_scale_of(cerar_largest(kBlock, from + block * kBlock), as);
+  for (int block = 0; block < blocks; ++block) of[block] = cerar_scale_of(kBlock, as, from + block * kBlock);
   for (int block = 0; block < blocks; ++block) {
     const int at = block * kBlock;
     cerar_encode_block(part, elements, first + at, kBlock, table + at, of[block], from + at);
     scales[block] = of[block].scale;
   }
   if (whole == count) return;
-  unsigned largest = 0;
-  int at = whole;
-  const auto include = [&](unsigned bits) { largest = bits > largest ? bits : largest; };
-  for (; at + kLine <= count; at += kLine) include(cerar_largest(kLine, from + at));
-  include(cerar_largest(count - at, from + at));
-  const cerar_block_scale last = cerar_scale_of(largest, as);
-  for (at = whole; at + kLine <= count; at += kLine)
-    cerar_encode_block(part, elements, first + at, kLine, table + at, last, from + at);
-  if (at < count) cerar_encode_block(part, elements, first + at, count - at, table + at, last, from + at);
+  const cerar_block_scale last = cerar_scale_of(count - whole, as, from + whole);
+  cerar_encode_block(part, elements, first + whole, count - whole, table + whole, last, from + whole);
   scales[blocks] = last.scale;
 }
 #endif
