@@ -234,7 +234,7 @@ TEST(Reaching, ManyRanksMeetBesideStrangers) {
       auto [socket, error] = runtime::connect_to(*runtime::parse_address("127.0.0.1", port), Deadline(1s));
       if (!socket && strangers.size() >= 20) return "met";  // its server has ended
       if (!socket) continue;
-      const std::string_view words[] = {"", "GET / HTTP/1.0\r\n\r\n", "CERARst1", "CERARst1\xff\xff\xff\xff",
+      const std::string_view words[] = {"", "GET / HTTP/1.0\r\n\r\n", "CERARst2", "CERARst2\xff\xff\xff\xff",
                                         "CER"};
       const auto said = words[strangers.size() % 5];
       ::send(socket.get(), said.data(), said.size(), MSG_NOSIGNAL);

@@ -24,6 +24,7 @@
 #include "runtime/base/signals.h"
 #include "runtime/base/thread.h"
 #include "runtime/transport/gloo/gloo_words.h"
+#include "runtime/transport/gloo/guarded_context.h"
 #include "runtime/transport/gloo/interface.h"
 #include "runtime/transport/store/meeting_server.h"
 
@@ -39,14 +40,17 @@ std::string connected_key(int rank) { return fmt::format("connected.{}", rank); 
 /// Gloo's context, whose pairs are connected here, so that each failure has a rank.
 class MeshContext final : public gloo::Context {
  public:
-  MeshContext(std::shared_ptr<gloo::transport::Device> device, int rank, int ranks,
-              std::chrono::milliseconds timeout)
-      : gloo::Context(rank, ranks) {
+  MeshContext(std::shared_ptr<gloo::transport::Device> device,
+              std::shared_ptr<gloo::transport::Context> pairs, std::chrono::milliseconds timeout)
+      : gloo::Context(pairs->rank, pairs->size) {
     setTimeout(timeout);
     device_ = std::move(device);
-    transportContext_ = device_->createContext(rank, ranks);
+    transportContext_ = std::move(pairs);
     transportContext_->setTimeout(timeout);
-    for (int other = 0; other < ranks; ++other)
+  }
+
+  void listen() {
+    for (int other = 0; other < size; ++other)
       if (other != rank) transportContext_->createPair(other);
   }
 };
@@ -149,6 +153,7 @@ class Connecting {
         deadline_(deadline),
         margin_(std::min<Deadline::Clock::duration>(500ms, deadline.limit() / 20)),
         offer_(choose_offer(options, store, meeting, deadline)),
+        word_(meeting.id),
         one_machine_(meeting.one_machine) {}
 
   Connection connect() {
@@ -176,8 +181,11 @@ class Connecting {
     const Deadline limit = deadline_.before(2 * margin_);
     for (;; std::this_thread::sleep_for(200ms)) {
       try {
-        context_ = std::make_shared<MeshContext>(device_, rank(), ranks(), kForeverToConnect);
-        ring_ = std::make_unique<Ring>(*device_, rank(), ranks(), options_.timeout);
+        context_ = std::make_shared<MeshContext>(device_, make_pairs(), kForeverToConnect);
+        ring_ = std::make_unique<Ring>(make_pairs(), make_pairs(), options_.timeout);
+        const GlooHeld held(*device_);
+        context_->listen();
+        ring_->listen();
         return;
       } catch (const std::exception& error) {
         if (!limit.passed() && std::string(error.what()).find(std::strerror(EADDRINUSE)) != std::string::npos)
@@ -189,6 +197,10 @@ class Connecting {
                         rank(), ranks() + 1, offer_.endpoint.address(), gloo_words(error.what())));
       }
     }
+  }
+
+  std::shared_ptr<gloo::transport::Context> make_pairs() const {
+    return make_guarded_context(device_, rank(), ranks(), word_);
   }
 
   void tell_place() {
@@ -395,6 +407,7 @@ class Connecting {
   const Deadline deadline_;
   const Deadline::Clock::duration margin_;
   const Offer offer_;
+  const std::string word_;  // by which ranks of this meeting know each other
   const bool one_machine_;
   std::shared_ptr<gloo::transport::Device> device_;
   std::shared_ptr<MeshContext> context_;

@@ -2,20 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <gloo/transport/tcp/address.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
 #include "runtime/base/error.h"
-#include "runtime/transport/store/socket.h"
+#include "runtime/transport/gloo/guarded_context.h"
 
 namespace cerar::runtime {
 namespace {
@@ -24,29 +21,16 @@ namespace {
 // changes of threads: so the first message is as long as Linux permits by default.
 constexpr std::size_t kGreeting = 262144;
 
-// Gloo keeps its sockets to itself. No other one of this process is connected from the same address and port.
-int descriptor_of(const gloo::transport::Pair& pair) {
-  Endpoint own;
-  own.storage = gloo::transport::tcp::Address(pair.address().bytes()).getSockaddr();
-  own.length = sizeof(own.storage);
-  std::error_code unknown;
-  for (auto entry = std::filesystem::directory_iterator("/proc/self/fd", unknown);
-       !unknown && entry != std::filesystem::directory_iterator(); entry.increment(unknown)) {
-    const int descriptor = std::atoi(entry->path().filename().c_str());
-    Endpoint local;
-    local.length = sizeof(local.storage);
-    if (::getsockname(descriptor, local.get(), &local.length) == 0 && local.family() == own.family() &&
-        remote_endpoint(descriptor) && local.text() == own.text())
-      return descriptor;
-  }
-  return -1;
-}
-
 }  // namespace
 
-Ring::Ring(gloo::transport::Device& device, int rank, int ranks, std::chrono::milliseconds timeout)
-    : sender_(device.createContext(rank, ranks)), receiver_(device.createContext(rank, ranks)) {
+Ring::Ring(std::shared_ptr<gloo::transport::Context> sender,
+           std::shared_ptr<gloo::transport::Context> receiver, std::chrono::milliseconds timeout)
+    : sender_(std::move(sender)), receiver_(std::move(receiver)) {
   for (auto* context : {sender_.get(), receiver_.get()}) context->setTimeout(timeout);
+}
+
+void Ring::listen() {
+  const int rank = sender_->rank, ranks = sender_->size;
   next_ = sender_->createPair((rank + 1) % ranks).get();
   previous_ = receiver_->createPair((rank + ranks - 1) % ranks).get();
 }
@@ -66,10 +50,9 @@ void Ring::connect(gloo::transport::Pair& pair, const std::vector<char>& address
   socket = std::move(connected);
 }
 
-Ring::Socket::Socket(const gloo::transport::Pair& pair) {
+Ring::Socket::Socket(gloo::transport::Pair& pair) {
   const int theirs = descriptor_of(pair);
   if (theirs < 0) return;
-  ::fcntl(theirs, F_SETFD, FD_CLOEXEC);  // a program that the application starts must not hold it
   number_ = ::fcntl(theirs, F_DUPFD_CLOEXEC, 0);
   if (number_ < 0)
     throw Error(ErrorCode::system, fmt::format("the system refused a descriptor for a connection ({}); raise "

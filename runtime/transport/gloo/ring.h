@@ -2,7 +2,6 @@
 
 #include <gloo/transport/buffer.h>
 #include <gloo/transport/context.h>
-#include <gloo/transport/device.h>
 
 #include <chrono>
 #include <cstddef>
@@ -26,11 +25,13 @@ namespace cerar::runtime {
 /// be destroyed.
 class Ring {
  public:
-  /// Listens; every rank then connects both sides and greets.
-  Ring(gloo::transport::Device& device, int rank, int ranks, std::chrono::milliseconds timeout);
+  /// The contexts of two pairs, guarded_context.h; every rank then listens, connects both sides and greets.
+  Ring(std::shared_ptr<gloo::transport::Context> sender, std::shared_ptr<gloo::transport::Context> receiver,
+       std::chrono::milliseconds timeout);
   /// What was sent still reaches the neighbour.
   ~Ring();
 
+  void listen();
   /// Gloo's addresses of this rank's ends.
   std::vector<char> sender_address() const { return next_->address().bytes(); }
   std::vector<char> receiver_address() const { return previous_->address().bytes(); }
@@ -55,7 +56,7 @@ class Ring {
   class Socket {
    public:
     Socket() = default;
-    explicit Socket(const gloo::transport::Pair& pair);
+    explicit Socket(gloo::transport::Pair& pair);
     Socket(Socket&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
     Socket& operator=(Socket&& other) noexcept {
       std::swap(number_, other.number_);

@@ -29,7 +29,7 @@ struct Message {
   std::vector<std::string> fields;
 };
 
-inline constexpr std::string_view kGreeting = "CERARst1";
+inline constexpr std::string_view kGreeting = "CERARst2";
 inline constexpr std::size_t kLongestValue = std::size_t{1} << 20;
 
 /// Length, kind, and each field after its length; lengths are four bytes, the lowest first.

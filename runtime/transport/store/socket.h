@@ -28,6 +28,8 @@ class Descriptor {
   int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
   void close();
+  /// The caller closes it from now on, which shuts nothing down.
+  int release() { return std::exchange(number_, -1); }
 
  private:
   int number_ = -1;
