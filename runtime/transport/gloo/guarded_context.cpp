@@ -32,7 +32,8 @@ namespace tcp = gloo::transport::tcp;
 static_assert(sizeof(tcp::Pair) == 896);
 #endif
 
-constexpr std::size_t kStrangers = 8;  // at one port, and at one port at a time
+constexpr std::size_t kStrangers = 8;  // that one port listens to
+constexpr int kWaiting = 64;           // that the system keeps, strangers among them, until a rank looks
 constexpr int kLook_ms = 20;           // for a pair that another thread has closed
 
 [[noreturn]] void fail(const char* what) {
@@ -64,6 +65,7 @@ class GuardedPair final : public tcp::Pair {
       : tcp::Pair(context, device, rank, timeout), word_(std::move(word)) {
     keep_from_children();
     ::fcntl(fd_, F_SETFL, O_NONBLOCK);
+    ::listen(fd_, kWaiting);
     device_->registerDescriptor(fd_, 0, this);
   }
 
