@@ -6,6 +6,11 @@
 #include "runtime/plan/names.h"
 
 namespace cerar::runtime {
+namespace {
+
+constexpr std::size_t kShapes = 1000;  // as many are remembered: some applications never repeat a count
+
+}  // namespace
 
 void log_plan(const Plan& plan, std::string_view directory) {
   debug_log("plan {}: digest {}, topology {}, {} workers, {} variants", directory, plan.digest, plan.topology,
@@ -20,7 +25,12 @@ void log_comm(CommLog& log, int rank, int ranks, std::string_view transport, con
 }
 
 void log_call(CommLog& log, const Call& call, const CallReport& report) {
-  if (!debug_log_is_on() || !log.calls.emplace(call.count, call.type, call.reduction).second) return;
+  if (!debug_log_is_on() || log.calls.size() > kShapes ||
+      !log.calls.emplace(call.count, call.type, call.reduction).second)
+    return;
+  if (log.calls.size() > kShapes)
+    return debug_log("all-reduces of more than {} different counts, types and operations; no more are named",
+                     kShapes);
   const std::string variant = report.variant ? report.variant->name
                               : report.plain ? "the transport's own all-reduce"
                                              : "nothing to send";

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "runtime/base/error.h"
@@ -191,6 +193,30 @@ TEST(Reaching, RanksOfAnotherJobAreRefusedAndDisturbNobody) {
   EXPECT_THAT(endings[2].answer, AllOf(testing::StartsWith("ranks disagree: "),
                                        HasSubstr("for 5 ranks, but its rank 0 began a meeting of 3 ranks"),
                                        testing::EndsWith("\nok")));
+}
+
+// As two jobs of one size do that share a store. Which of the two comes first is open.
+TEST(Reaching, TheSecondOfTwoProcessesWithOneRankIsRefused) {
+  for (const std::string& store : {fresh_store(), fresh_tcp_store()}) {
+    const auto refused = job_scratch() / "refused";
+    std::filesystem::remove(refused);
+    Job job(4, [&](int process) -> std::string {
+      if (process == 3)  // the rank without which nobody goes on
+        while (!std::filesystem::exists(refused)) ::usleep(1000);
+      const int rank = process == 0 ? 0 : process == 3 ? 2 : 1;
+      const std::string answer = try_to_join(rank, 3, store, nullptr, 60000);
+      if (answer != "ok") std::ofstream(refused) << answer;
+      return answer;
+    });
+    const auto endings = job.finish();
+    EXPECT_EQ(endings[0].answer, "ok");
+    EXPECT_EQ(endings[3].answer, "ok");
+    const bool first = endings[1].answer == "ok";
+    EXPECT_EQ(endings[first ? 1 : 2].answer, "ok");
+    EXPECT_THAT(endings[first ? 2 : 1].answer,
+                AllOf(testing::StartsWith("ranks disagree: "), HasSubstr("rank 1"), HasSubstr(store),
+                      HasSubstr("another job may use it")));
+  }
 }
 
 TEST(Reaching, TooFewDescriptorsAreNamedWithTheNumber) {

@@ -331,8 +331,8 @@ void MeetingServer::take_hello(Connection& connection, const Message& message) {
     return end_after(
         connection,
         encode(Message::Kind::refused,
-               {fmt::format("a rank {} has come to the store {} already, from {}; give each process a rank "
-                            "of its own, and each job a port of its own.",
+               {fmt::format("a rank {} has come to the store {} already, from {}, and another job may use "
+                            "it; give each process a rank of its own, and each job a port of its own.",
                             rank, name_, member.peer)}));
   }
   connection.rank = rank;

@@ -160,10 +160,11 @@ Meeting attend(Directory& directory, int rank, int ranks, const Deadline& deadli
     if (!roster) {
       const auto there = directory.get(hello_key(rank));
       if (there && *there != mine && said_hello)
-        throw Error(ErrorCode::mismatch,
-                    fmt::format("another process has come to the store {} as rank {}; give each process a "
-                                "rank of its own, and each job a store of its own.",
-                                directory.name(), rank));
+        throw Error(
+            ErrorCode::mismatch,
+            fmt::format("another process has come to the store {} as rank {}, and another job may use it; "
+                        "give each process a rank of its own, and each job a store of its own.",
+                        directory.name(), rank));
       if (there != mine) directory.set(hello_key(rank), mine);
       said_hello = true;
       return false;
