@@ -48,9 +48,9 @@ std::vector<int> told_ports(const std::string& directory, std::set<int>& known) 
   return ports;
 }
 
-// One connection of each kind: one that is gone at once, one that is reset, garbage, half a word, silence.
+// One connection of each kind: one that is reset at once, one that is closed, garbage, half a word, silence.
 void disturb(int port, std::vector<Descriptor>& kept) {
-  for (int kind = 0; kind < 5; ++kind) {
+  for (const int kind : {1, 0, 2, 3, 4}) {
     auto [socket, error] = runtime::connect_to(*runtime::parse_address("127.0.0.1", port), Deadline(1s));
     if (!socket) return;
     const linger reset{1, 0};
