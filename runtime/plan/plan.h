@@ -23,7 +23,7 @@ constexpr std::size_t size_of(DataType type) { return type == DataType::f32 ? 4 
 /// Of messages: floating point, or blocks of integers of so many bits (fixed point) with a scale each.
 enum class Wire { f32, bf16, f16, fx16, fx12, fx8 };
 
-/// Relative rms errors for gradients that are independent over workers (design, section 4).
+/// Relative rms errors for gradients that are independent over workers (tuner/DESIGN.md, section 4).
 struct ErrorClaim {
   double condition = 1;            ///< max over phases of cond(V_(p,0))
   double noise_gain = 0;           ///< noise rms / nu of the wire

@@ -2,7 +2,7 @@
 
 namespace cerar::runtime {
 
-/// The numbers that follow from `workers` (N) and `components` (c) alone. Design: one family for every c.
+/// The numbers that follow from `workers` (N) and `components` (c) alone. tuner/DESIGN.md, section 1.
 struct Shape {
   int workers = 1;     ///< N
   int components = 1;  ///< c

@@ -1,5 +1,5 @@
-// The schedule's closed formulas against the protocol as design.md tells it: N workers on a ring, L rounds,
-// chains.
+// The schedule's closed formulas against the protocol as tuner/DESIGN.md, section 1 tells it: N workers on a
+// ring, L rounds, chains.
 #include "runtime/schedule/shape.h"
 
 #include <gtest/gtest.h>

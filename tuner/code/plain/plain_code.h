@@ -6,7 +6,7 @@
 
 namespace cerar::tuner {
 
-/// A plain code: messages are linear combinations of components. Design, section 2.
+/// A plain code: messages are linear combinations of components. tuner/DESIGN.md, section 2.
 struct PlainCode {
   runtime::Shape shape;
   /// [chains][visits][terms] row-major: beta_j(t)[k], t = 1..T.
