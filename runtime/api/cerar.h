@@ -24,11 +24,19 @@
 #define CERAR_API __attribute__((visibility("default")))
 #endif
 
+/* A caller in C may pass any int where an enumerator is meant, and gets a sentence. C++ may not even look at
+ * a value outside of an enumeration's range, unless the enumeration has a type. */
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L)
+#define CERAR_INT : int
+#else
+#define CERAR_INT
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef enum {
+typedef enum CERAR_INT {
   cerarSuccess = 0,
   cerarInvalidArgument = 1, /* a pointer, count, type or operation that no plan could serve */
   cerarInvalidPlan = 2,     /* malformed, altered, or for another number of ranks or machine */
@@ -42,8 +50,8 @@ typedef enum {
 } cerarResult_t;
 
 /* Of vectors; sums are formed in f32 and rounded once. Which type the messages have is the plan's choice. */
-typedef enum { cerarFloat32 = 0, cerarFloat16 = 1, cerarBfloat16 = 2 } cerarDataType_t;
-typedef enum { cerarSum = 0, cerarAverage = 1 } cerarRedOp_t;
+typedef enum CERAR_INT { cerarFloat32 = 0, cerarFloat16 = 1, cerarBfloat16 = 2 } cerarDataType_t;
+typedef enum CERAR_INT { cerarSum = 0, cerarAverage = 1 } cerarRedOp_t;
 
 typedef struct cerarPlan* cerarPlan_t;
 typedef struct cerarComm* cerarComm_t;

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "tests/lifecycle/ring.h"
+#include "tests/support/sanitizers.h"
 
 namespace cerar::test {
 namespace {
@@ -42,6 +43,7 @@ TEST(Fork, AChildIsRefusedEverythingAndTheParentGoesOn) {
 }
 
 TEST(Fork, AChildOfAProcessInTheMiddleOfACallMakesItsOwn) {
+  if (kThreadSanitized) GTEST_SKIP() << "ThreadSanitizer knows no threads of a child beside its parent's";
   LocalRing<2> ring;
   Waiting waiting(ring[1]);
   EXPECT_TRUE(in_a_child([&] {

@@ -9,6 +9,7 @@
 #include "runtime/transport/store/store.h"
 #include "tests/multiprocess/job.h"
 #include "tests/multiprocess/job_plans.h"
+#include "tests/support/sanitizers.h"
 
 namespace cerar::test {
 namespace {
@@ -65,9 +66,10 @@ TEST(Meeting, ByInterfaceAndByAddress) {
 TEST(Meeting, IPv6LiteralsAndURLs) {
   if (!has_ipv6_loopback()) GTEST_SKIP() << "this host has no ::1";
   const std::string port = std::to_string(free_port());
-  for (const std::string& place : {"tcp:[::1]:" + port, "tcp://[::1]:" + port, "tcp://127.0.0.1:" + port,
-                                   "tcp://localhost:" + port + "/"})
-    expect_all(3, [&](int rank) { return joined_sum(rank, 3, place); });
+  std::vector<std::string> places = {"tcp:[::1]:" + port, "tcp://[::1]:" + port, "tcp://127.0.0.1:" + port};
+  // ThreadSanitizer does not know the thread in which glibc looks names up.
+  if (!kThreadSanitized) places.push_back("tcp://localhost:" + port + "/");
+  for (const std::string& place : places) expect_all(3, [&](int rank) { return joined_sum(rank, 3, place); });
   const std::string store = fresh_store();
   expect_all(2, [&](int rank) { return joined_sum(rank, 2, "file://" + store.substr(5), "::1"); });
 }

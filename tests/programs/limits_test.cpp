@@ -7,6 +7,7 @@
 #include "runtime/plan/plan_file.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
+#include "tests/support/sanitizers.h"
 
 namespace cerar::test {
 namespace {
@@ -18,14 +19,6 @@ const std::vector<std::string> kTune = {"--topology",   "local", "--workers", "4
 
 std::vector<std::string> bench(const fs::path& plan) {
   return {"--plan", plan.string(), "-b", "64K", "-e", "64K", "-n", "1"};
-}
-
-bool has_sanitizer() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return true;
-#else
-  return false;
-#endif
 }
 
 /// A program under a limit: it does what it is asked to, or says in one sentence why not. Below a limit of
@@ -42,7 +35,7 @@ CommandOptions with_threads(int granted) {
 }
 
 TEST(Threads, TheTunerDoesWithoutThem) {
-  if (has_sanitizer()) GTEST_SKIP() << "sanitizers come first in the order of libraries";
+  SKIP_WITH_SANITIZERS("come first in the order of libraries");
   const auto directory = fresh_directory("threads");
   const auto result = run_in(directory, CERAR_TUNE, kTune, with_threads(0));
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -50,7 +43,7 @@ TEST(Threads, TheTunerDoesWithoutThem) {
 }
 
 TEST(Threads, ABenchmarkNamesTheRankThatHasNone) {
-  if (has_sanitizer()) GTEST_SKIP() << "sanitizers come first in the order of libraries";
+  SKIP_WITH_SANITIZERS("come first in the order of libraries");
   for (const int granted : {0, 3, 5}) {
     const auto result =
         run_in(fresh_directory("threads"), CERAR_BENCH, bench(intact_plan()), with_threads(granted));
@@ -64,7 +57,7 @@ TEST(Threads, ABenchmarkNamesTheRankThatHasNone) {
 }
 
 TEST(Threads, ACheckSaysWhatItCouldNotRun) {
-  if (has_sanitizer()) GTEST_SKIP() << "sanitizers come first in the order of libraries";
+  SKIP_WITH_SANITIZERS("come first in the order of libraries");
   const auto result =
       run_in(fresh_directory("threads"), CERAR_TUNE, {"check", intact_plan().string()}, with_threads(1));
   EXPECT_EQ(result.signal, 0);
@@ -89,7 +82,7 @@ int expect_done_or_refused_within(std::size_t mib) {
 }
 
 TEST(MemoryLimit, OfAnySizeIsASentence) {
-  if (has_sanitizer()) GTEST_SKIP() << "sanitizers need the address space";
+  SKIP_WITH_SANITIZERS("need the address space");
   std::size_t too_little = 0, enough = 0;  // for the loader; for the tuner
   bool refused = false;
   for (std::size_t mib = 64; mib <= 1024; mib += mib / 4) {
@@ -127,7 +120,7 @@ TEST(DescriptorLimit, OfAnyNumberIsASentence) {
 }
 
 TEST(StackLimit, IsMadeUpFor) {
-  if (has_sanitizer()) GTEST_SKIP() << "sanitizers keep more on the stack before main";
+  SKIP_WITH_SANITIZERS("keep more on the stack before main");
   for (const std::size_t kib : {64, 256, 1024}) {
     const CommandOptions options{.limits = {{RLIMIT_STACK, kib << 10}}};
     const auto directory = fresh_directory("stack");

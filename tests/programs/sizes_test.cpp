@@ -10,6 +10,7 @@
 #include "runtime/program/available_memory.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
+#include "tests/support/sanitizers.h"
 
 namespace cerar::test {
 namespace {
@@ -126,9 +127,7 @@ TEST(Memory, SizesBeyondTheMachineAreRefusedBeforeAnythingIsMeasured) {
 }
 
 TEST(Memory, SizesBeyondItsLimitAreRefusedBeforeAnythingIsMeasured) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "AddressSanitizer needs the address space";
-#endif
+  SKIP_WITH_SANITIZERS("need the address space");
   expect_refused(
       fresh_directory("memory"), CERAR_BENCH,
       {"--plan", exact_plan().string(), "-b", "1K", "-e", "1G", "-f", "1024", "--json"},

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/api/cerar.h"
@@ -112,6 +113,36 @@ TEST_F(Arguments, UnknownType) {
 TEST_F(Arguments, NegativeType) {
   expect_error(call(from.data(), to.data(), 100, static_cast<cerarDataType_t>(-1)), cerarUnsupported,
                {"data type -1", "cerarFloat32"});
+}
+
+// What a C caller passes is not always in the range of the enumerators' bits; UBSan sees whether it may be
+// looked at.
+TEST_F(Arguments, AnyIntForAType) {
+  static_assert(std::is_same_v<std::underlying_type_t<cerarDataType_t>, int>);
+  for (const int type : {3, 4, 7, 256, 0x7fffffff, -2, -0x7fffffff - 1}) {
+    const auto words = "data type " + std::to_string(type);
+    expect_error(call(from.data(), to.data(), 100, static_cast<cerarDataType_t>(type)), cerarUnsupported,
+                 {words + " "});
+    expect_error(cerarCommPrepare(comm, 100, static_cast<cerarDataType_t>(type), cerarSum), cerarUnsupported,
+                 {words + " "});
+  }
+}
+
+TEST_F(Arguments, AnyIntForAnOperation) {
+  static_assert(std::is_same_v<std::underlying_type_t<cerarRedOp_t>, int>);
+  for (const int op : {2, 3, 7, 256, 0x7fffffff, -1, -0x7fffffff - 1}) {
+    const auto words = "operation " + std::to_string(op);
+    expect_error(call(from.data(), to.data(), 100, cerarFloat32, static_cast<cerarRedOp_t>(op)),
+                 cerarUnsupported, {words + " "});
+    expect_error(cerarCommPrepare(comm, 100, cerarFloat32, static_cast<cerarRedOp_t>(op)), cerarUnsupported,
+                 {words + " "});
+  }
+}
+
+TEST_F(Arguments, AnyIntForAResult) {
+  static_assert(std::is_same_v<std::underlying_type_t<cerarResult_t>, int>);
+  for (const int result : {10, 15, 16, 0x7fffffff, -1, -0x7fffffff - 1})
+    EXPECT_STREQ(cerarGetErrorString(static_cast<cerarResult_t>(result)), "unknown result");
 }
 
 TEST_F(Arguments, UnknownOperation) {
