@@ -1,4 +1,4 @@
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include "runtime/api/comm.h"
 #include "runtime/api/guard.h"
 #include "runtime/base/debug_log.h"
-#include "runtime/executor/host/host_executor.h"
-#include "runtime/transport/gloo/gloo_transport.h"
-#include "runtime/transport/local/local_transport.h"
+#include "runtime/gloo/gloo_transport.h"
+#include "runtime/host/executor.h"
+#include "runtime/host/local.h"
 
 using cerar::Error;
 using cerar::ErrorCode;

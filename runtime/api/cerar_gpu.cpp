@@ -3,14 +3,14 @@
 #include <cstring>
 #include <span>
 
-#include "runtime/api/cerar.h"
 #include "runtime/api/comm.h"
 #include "runtime/api/guard.h"
 #include "runtime/base/debug_log.h"
-#include "runtime/executor/cuda/cuda_executor.h"
-#include "runtime/transport/nccl/nccl.h"
-#include "runtime/transport/nccl/nccl_transport.h"
-#include "runtime/transport/peer/peer_transport.h"
+#include "runtime/gpu/executor/executor.h"
+#include "runtime/gpu/nccl/nccl.h"
+#include "runtime/gpu/nccl/nccl_transport.h"
+#include "runtime/gpu/peer/peer_transport.h"
+#include "runtime/include/cerar.h"
 
 using cerar::Error;
 using cerar::ErrorCode;

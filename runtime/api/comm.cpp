@@ -6,8 +6,8 @@
 
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
-#include "runtime/executor/host/builtin_ring.h"
-#include "runtime/executor/host/host_executor.h"
+#include "runtime/host/builtin_ring.h"
+#include "runtime/host/executor.h"
 #include "runtime/plan/names.h"
 
 namespace cerar::runtime {

@@ -10,14 +10,14 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/api/cerar.h"
 #include "runtime/api/comm_log.h"
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
-#include "runtime/executor/executor.h"
-#include "runtime/executor/host/host_kernels.h"
+#include "runtime/comm/executor.h"
+#include "runtime/host/kernels.h"
+#include "runtime/host/transport.h"
+#include "runtime/include/cerar.h"
 #include "runtime/plan/plan_directory.h"
-#include "runtime/transport/transport.h"
 
 /// A loaded plan, its host libraries open where this machine runs them.
 struct cerarPlan {

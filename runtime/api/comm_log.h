@@ -5,7 +5,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "runtime/executor/executor.h"
+#include "runtime/comm/executor.h"
 #include "runtime/plan/plan.h"
 
 namespace cerar::runtime {

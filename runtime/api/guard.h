@@ -6,9 +6,9 @@
 #include <string>
 #include <system_error>
 
-#include "runtime/api/cerar.h"
-#include "runtime/base/caller_state.h"
+#include "runtime/api/caller_state.h"
 #include "runtime/base/error.h"
+#include "runtime/include/cerar.h"
 
 namespace cerar::runtime {
 

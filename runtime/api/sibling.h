@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "runtime/api/cerar.h"
 #include "runtime/base/environment.h"
-#include "runtime/transport/transport.h"
+#include "runtime/host/transport.h"
+#include "runtime/include/cerar.h"
 
 namespace cerar::runtime {
 

@@ -6,8 +6,8 @@
 
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
+#include "runtime/gloo/meeting/store.h"
 #include "runtime/measure/call_vectors.h"
-#include "runtime/transport/store/store.h"
 
 namespace cerar::runtime {
 namespace {

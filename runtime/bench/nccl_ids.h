@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 
 namespace cerar::runtime {
 

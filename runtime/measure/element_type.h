@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 
 namespace cerar::runtime {
 

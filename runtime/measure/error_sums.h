@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 
 namespace cerar::runtime {
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/schedule/shape.h"
+#include "runtime/plan/shape.h"
 
 namespace cerar::runtime {
 

@@ -9,9 +9,9 @@
 #include "runtime/base/one_line.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/plan/step.h"
 #include "runtime/plan/table_checks.h"
 #include "runtime/plan/wire.h"
-#include "runtime/schedule/step.h"
 
 namespace cerar::runtime {
 namespace {

@@ -14,7 +14,7 @@ ALLOWED = {
 # Within the tuner: the mathematics knows no kernels.
 DESIGN = {"tuner/code", "tuner/optimise"}
 # Libraries that one place of the runtime knows.
-ONLY = {"gloo/": "runtime/transport/gloo/"}
+ONLY = {"gloo/": "runtime/gloo/"}
 FOREIGN = {"runtime": ("clang/", "llvm/", "lld/", "nlopt", "Eigen/", "nvrtc", "cuda")}
 
 root = pathlib.Path(sys.argv[1])
@@ -39,7 +39,7 @@ for layer, allowed in ALLOWED.items():
             top = target.split("/")[0]
             if quote == '"' and "/" in target and top not in allowed:
                 faults.append(f"{name} includes {target}, but {layer} may only see {sorted(allowed)}")
-            if quote == '"' and "/" not in target and not name.startswith("runtime/api"):
+            if quote == '"' and "/" not in target and not name.startswith("runtime/include"):
                 faults.append(f"{name} includes {target}: write the path from the root")
             if any(name.startswith(d) for d in DESIGN) and top == "generator":
                 faults.append(f"{name} includes {target}, but the mathematics knows no kernels")

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <map>
 
-#include "runtime/executor/host/host_kernels.h"
-#include "runtime/executor/host/lane.h"
+#include "runtime/host/kernels.h"
+#include "runtime/host/lane.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_directory.h"
 #include "runtime/plan/wire.h"

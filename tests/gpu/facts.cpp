@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "runtime/gpu/device.h"
-#include "runtime/transport/nccl/nccl.h"
+#include "runtime/gpu/nccl/nccl.h"
 #include "tests/gpu/support/driver_extras.h"
 
 int main() {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 
 namespace cerar::test {
 

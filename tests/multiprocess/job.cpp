@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "runtime/transport/store/socket.h"
+#include "runtime/gloo/meeting/socket.h"
 #include "tests/multiprocess/job_plans.h"
 
 namespace cerar::test {

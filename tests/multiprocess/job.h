@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 
 namespace cerar::test {
 

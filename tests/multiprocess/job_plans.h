@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 
 namespace cerar::test {
 

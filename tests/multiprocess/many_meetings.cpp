@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/transport/store/socket.h"
+#include "runtime/gloo/meeting/socket.h"
 #include "tests/multiprocess/job.h"
 #include "tests/multiprocess/job_plans.h"
 

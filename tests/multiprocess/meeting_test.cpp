@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "runtime/base/error.h"
-#include "runtime/transport/store/store.h"
+#include "runtime/gloo/meeting/store.h"
 #include "tests/multiprocess/job.h"
 #include "tests/multiprocess/job_plans.h"
 #include "tests/support/sanitizers.h"

@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "runtime/base/error.h"
-#include "runtime/transport/store/message.h"
-#include "runtime/transport/store/socket.h"
-#include "runtime/transport/store/store.h"
+#include "runtime/gloo/meeting/message.h"
+#include "runtime/gloo/meeting/socket.h"
+#include "runtime/gloo/meeting/store.h"
 #include "tests/multiprocess/job.h"
 #include "tests/multiprocess/job_plans.h"
 #include "tests/support/sanitizers.h"

@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
-#include "runtime/transport/store/socket.h"
-#include "runtime/transport/store/store.h"
+#include "runtime/gloo/meeting/socket.h"
+#include "runtime/gloo/meeting/store.h"
 #include "tests/multiprocess/job.h"
 #include "tests/multiprocess/job_plans.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/api/cerar_mpi.h"
+#include "runtime/include/cerar_mpi.h"
 #include "runtime/measure/measure.h"
 
 namespace cerar::test {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/transport/nccl/nccl_api.h"
+#include "runtime/gpu/nccl/nccl_api.h"
 
 /// The libnccl stand-in as tests call it when they link it, and what they ask of it besides; see README.md.
 namespace cerar::runtime {

@@ -1,6 +1,6 @@
 #include "tuner/cost/traffic.h"
 
-#include "runtime/schedule/traffic.h"
+#include "runtime/plan/traffic.h"
 
 namespace cerar::tuner {
 

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 #include "runtime/measure/rank_threads.h"
 #include "tests/bench/peers/serve.h"
 

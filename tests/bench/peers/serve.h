@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 
 namespace CLI {
 class App;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 #include "tests/software_gpu/application.h"
 
 namespace cerar::test {

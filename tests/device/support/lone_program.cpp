@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;

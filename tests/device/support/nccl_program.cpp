@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/api/cerar.h"
-#include "runtime/transport/nccl/nccl_api.h"
+#include "runtime/gpu/nccl/nccl_api.h"
+#include "runtime/include/cerar.h"
 
 namespace {
 

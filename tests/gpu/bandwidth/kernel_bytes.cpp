@@ -1,7 +1,7 @@
 #include "tests/gpu/bandwidth/kernel_bytes.h"
 
+#include "runtime/plan/traffic.h"
 #include "runtime/plan/wire.h"
-#include "runtime/schedule/traffic.h"
 
 namespace cerar::test {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "runtime/plan/plan.h"
-#include "runtime/schedule/step.h"
+#include "runtime/plan/step.h"
 #include "templates/visit_arguments.h"
 
 namespace cerar::test {

@@ -11,8 +11,8 @@
 #include <limits>
 #include <set>
 
-#include "runtime/executor/cuda/device_kernels.h"
-#include "runtime/executor/piece_memory.h"
+#include "runtime/comm/piece_memory.h"
+#include "runtime/gpu/executor/device_kernels.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_directory.h"

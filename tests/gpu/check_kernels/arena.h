@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/executor/piece_memory.h"
+#include "runtime/comm/piece_memory.h"
 #include "runtime/gpu/resources.h"
 
 namespace cerar::test {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/executor/cuda/device_kernels.h"
+#include "runtime/gpu/executor/device_kernels.h"
 #include "tests/gpu/support/program.h"
 
 namespace cerar::test {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "runtime/executor/cuda/device_kernels.h"
-#include "runtime/executor/host/host_kernels.h"
+#include "runtime/gpu/executor/device_kernels.h"
+#include "runtime/host/kernels.h"
 #include "tests/gpu/check_kernels/arena.h"
 
 namespace cerar::test {

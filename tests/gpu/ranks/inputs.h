@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 #include "runtime/measure/element_type.h"
 #include "runtime/measure/measure.h"
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
 #include "tests/support/small_stack.h"

@@ -5,7 +5,7 @@
 
 #include <regex>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 #include "runtime/plan/kernel_spec.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/negative/plan_edits.h"

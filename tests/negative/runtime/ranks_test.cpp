@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/api/cerar.h"
+#include "runtime/include/cerar.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
 

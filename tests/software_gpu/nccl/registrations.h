@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/transport/nccl/nccl_api.h"
+#include "runtime/gpu/nccl/nccl_api.h"
 
 /// Memory that NCCL gave out, and what is registered with communicators.
 namespace software_nccl {

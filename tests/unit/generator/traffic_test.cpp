@@ -10,9 +10,9 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/executor/piece_memory.h"
+#include "runtime/comm/piece_memory.h"
 #include "runtime/plan/names.h"
-#include "runtime/schedule/step.h"
+#include "runtime/plan/step.h"
 #include "tests/gpu/bandwidth/kernel_bytes.h"
 #include "tests/support/plans.h"
 #include "tests/unit/generator/host_library.h"

@@ -1,5 +1,5 @@
 // Which of a plan's kernels a device gets.
-#include "runtime/executor/cuda/device_kernels.h"
+#include "runtime/gpu/executor/device_kernels.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "runtime/executor/call_words.h"
+#include "runtime/comm/call_words.h"
 
 namespace cerar {
 namespace {

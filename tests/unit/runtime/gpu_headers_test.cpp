@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/gpu/driver_api.h"
-#include "runtime/transport/nccl/nccl_api.h"
+#include "runtime/gpu/nccl/nccl_api.h"
 
 #if __has_include(<cuda.h>)
 #define __CUDA_API_VERSION_INTERNAL  // symbols as they are exported, none renamed to a newer version

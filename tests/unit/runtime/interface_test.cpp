@@ -1,5 +1,5 @@
 // Which address a rank offers to the others, on hosts of all kinds.
-#include "runtime/transport/gloo/interface.h"
+#include "runtime/gloo/interface.h"
 
 #include <gmock/gmock.h>
 

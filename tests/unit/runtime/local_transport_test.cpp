@@ -1,5 +1,3 @@
-#include "runtime/transport/local/local_transport.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,6 +5,7 @@
 #include <thread>
 
 #include "runtime/base/error.h"
+#include "runtime/host/local.h"
 
 namespace cerar::runtime {
 namespace {

@@ -1,5 +1,5 @@
 // The server of a tcp store beside connections that follow no rule, byte by byte.
-#include "runtime/transport/store/meeting_server.h"
+#include "runtime/gloo/meeting/meeting_server.h"
 
 #include <gmock/gmock.h>
 #include <poll.h>

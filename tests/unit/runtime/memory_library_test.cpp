@@ -1,5 +1,5 @@
 // Libraries opened from bytes, also where the system refuses memory files.
-#include "runtime/base/memory_library.h"
+#include "runtime/host/memory_library.h"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

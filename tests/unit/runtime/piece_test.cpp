@@ -1,4 +1,4 @@
-#include "runtime/executor/piece.h"
+#include "runtime/comm/piece.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The schedule's closed formulas against the protocol as tuner/DESIGN.md, section 1 tells it: N workers on a
 // ring, L rounds, chains.
-#include "runtime/schedule/shape.h"
+#include "runtime/plan/shape.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "runtime/base/error.h"
-#include "runtime/schedule/step.h"
+#include "runtime/plan/step.h"
 
 namespace cerar::runtime {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "runtime/schedule/shape.h"
+#include "runtime/plan/shape.h"
 
 namespace cerar::tuner {
 

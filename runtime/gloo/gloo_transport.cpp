@@ -1,0 +1,336 @@
+#include "runtime/gloo/gloo_transport.h"
+
+#include <fmt/format.h>
+#include <gloo/common/error.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <type_traits>
+
+#include "runtime/base/deadline.h"
+#include "runtime/base/error.h"
+#include "runtime/base/signals.h"
+#include "runtime/gloo/gloo_words.h"
+#include "runtime/gloo/mesh.h"
+#include "runtime/gloo/news.h"
+#include "runtime/gloo/patience.h"
+#include "runtime/gloo/slots.h"
+#include "runtime/host/local.h"
+
+namespace cerar::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using Buffer = Patience::Buffer;
+using Clock = Patience::Clock;
+using End = Patience::End;
+using Side = Patience::Side;
+
+// For what is said while everything else has failed already; a rank that runs answers at once.
+constexpr std::chrono::milliseconds kAnswerLimit = 250ms;
+// For the reason of a rank that closed its connections, behind what links still carry.
+constexpr std::chrono::milliseconds kReasonLimit = 500ms;
+constexpr std::chrono::milliseconds kInterruptedLimit = 50ms;  // the caller wants to have done with it
+constexpr std::chrono::milliseconds kLeaveLimit = 5s;
+
+// The descriptions of one peer's calls: a receive is posted ahead of the peer's next call.
+struct Caller {
+  CallDescription theirs;
+  std::unique_ptr<Buffer> sends, receives;
+  bool posted = false;
+};
+
+class GlooTransport final : public Transport {
+ public:
+  GlooTransport(std::shared_ptr<gloo::Context> context, std::unique_ptr<Ring> ring,
+                std::chrono::milliseconds timeout, const Deadline& meeting)
+      : context_(std::move(context)),
+        ring_(std::move(ring)),
+        timeout_(timeout),
+        meeting_(meeting),
+        patience_(std::make_unique<Patience>(timeout)) {
+    callers_.resize(static_cast<std::size_t>(size()));
+    for (const int other : others()) {
+      auto& caller = callers_[static_cast<std::size_t>(other)];
+      caller.sends = context_->createUnboundBuffer(&mine_, sizeof(mine_));
+      caller.receives = context_->createUnboundBuffer(&caller.theirs, sizeof(caller.theirs));
+    }
+    news_ = std::make_unique<News>(*context_, *patience_,
+                                   [patience = patience_.get()] { patience->interrupt(); });
+  }
+
+  ~GlooTransport() override {
+    if (context_) close(News::Kind::leaves, "", std::min(timeout_, kLeaveLimit));
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  std::vector<CallDescription> exchange(const CallDescription& mine) override {
+    require_working();
+    // Plans are compared while ranks meet.
+    const bool meets = mine.type[0] == 0;
+    const auto deadline = meets ? meeting_.end() : Clock::now() + timeout_;
+    mine_ = mine;
+    for (const int other : others()) post(other, [&] { post_call(other); });
+    std::vector<CallDescription> calls(callers_.size());
+    calls[static_cast<std::size_t>(rank())] = mine;
+    std::vector<int> missing;
+    for (const int other : others()) {
+      auto& caller = callers_[static_cast<std::size_t>(other)];
+      // What has come by now is there at once; a moment's wait is for the thread that keeps deadlines.
+      const auto limit = missing.empty() ? deadline : Clock::now() + 5ms;
+      const End end = guarded(other, [&] { return patience_->wait(*caller.receives, Side::receive, limit); });
+      if (end == End::interrupted) throw_reason();
+      if (end == End::expired) {
+        missing.push_back(other);
+        continue;
+      }
+      caller.posted = false;
+      calls[static_cast<std::size_t>(other)] = caller.theirs;
+    }
+    if (!missing.empty())
+      throw Error(ErrorCode::timeout, not_called(mine, missing, meets ? meeting_.limit() : timeout_));
+    for (const int other : others())
+      finish(*callers_[static_cast<std::size_t>(other)].sends, Side::send, other);
+    post_ahead();
+    return calls;
+  }
+
+  void post_receive(int lane, std::span<std::byte> buffer) override {
+    require_working();
+    ring_->post_receive(lane, buffer);
+  }
+
+  void wait_received(int lane) override {
+    timed(Side::receive, previous(), [&] { ring_->wait_received(lane); });
+  }
+
+  void post_send(int lane, std::span<const std::byte> message) override {
+    require_working();
+    post(next(), [&] { ring_->post_send(lane, message); });
+  }
+
+  void wait_sent(int lane) override {
+    timed(Side::send, next(), [&] { ring_->wait_sent(lane); });
+  }
+
+  void abort(const std::string& reason) noexcept override {
+    if (!context_) return;
+    try {
+      failure_ = reason;
+      close(News::Kind::gives_up, reason, interrupted_ ? kInterruptedLimit : kAnswerLimit);
+    } catch (const std::exception&) {
+      disconnect();  // without memory to tell, closing has to say it
+    }
+  }
+
+  void interrupt(const std::string& reason) noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (!context_ || interrupted_) return;
+    interruption_ = reason;
+    interrupted_ = true;
+    patience_->interrupt();
+  }
+
+ private:
+  int previous() const { return (rank() + size() - 1) % size(); }
+  int next() const { return (rank() + 1) % size(); }
+
+  const std::vector<int>& others() {
+    if (others_.empty())
+      for (int other = 0; other < size(); ++other)
+        if (other != rank()) others_.push_back(other);
+    return others_;
+  }
+
+  void post_call(int other) {
+    auto& caller = callers_[static_cast<std::size_t>(other)];
+    if (!caller.posted) caller.receives->recv(other, kExchangeSlot);
+    caller.posted = true;
+    caller.sends->send(other, kExchangeSlot);
+  }
+
+  // What goes wrong here concerns the next call, which finds it again.
+  void post_ahead() {
+    const PipeSignalSwallowed no_signal;
+    for (const int other : others()) {
+      auto& caller = callers_[static_cast<std::size_t>(other)];
+      try {
+        caller.receives->recv(other, kExchangeSlot);
+        caller.posted = true;
+      } catch (const std::exception&) {
+      }
+    }
+  }
+
+  void require_working() {
+    if (!context_)
+      throw Error(ErrorCode::peer_failed, failure_.empty() ? "the communicator failed." : failure_);
+    if (gave_up()) throw_reason();
+  }
+
+  // This rank or another one.
+  bool gave_up() const { return interrupted_ || news_->reason(); }
+
+  [[noreturn]] void throw_reason() {
+    if (interrupted_) {
+      const std::lock_guard lock(mutex_);
+      throw Error(ErrorCode::peer_failed, interruption_);
+    }
+    throw Error(ErrorCode::peer_failed, news_->reason().value_or("the communicator failed."));
+  }
+
+  template <typename Post>
+  void post(int peer, Post post) {
+    const PipeSignalSwallowed no_signal;
+    guarded(peer, post);
+  }
+
+  // Runs what talks to `peer`; an exception of Gloo means that the connection is lost.
+  template <typename Body>
+  std::invoke_result_t<Body> guarded(int peer, Body body) {
+    try {
+      return body();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      // A rank that gives up because of another one closes its connections, maybe before that one is heard.
+      if (gave_up() || (!news_->left(peer) && other_reason_within(kReasonLimit))) throw_reason();
+      if (news_->left(peer))
+        throw Error(ErrorCode::peer_failed,
+                    fmt::format("rank {} has left the communicator that rank {} still uses.", peer, rank()));
+      throw Error(
+          ErrorCode::peer_failed,
+          fmt::format("rank {} lost its connection to rank {}, which ended or cannot be reached ({}).",
+                      rank(), peer, gloo_words(error.what())));
+    }
+  }
+
+  void finish(Buffer& buffer, Side side, int peer) {
+    require_working();
+    const End end = guarded(peer, [&] { return patience_->wait(buffer, side, Clock::now() + timeout_); });
+    if (end == End::interrupted) throw_reason();
+    if (end == End::expired) give_up(side, peer);
+  }
+
+  // Runs what waits for data to move, on the ring's connections, which are lost when it is called off.
+  template <typename Wait>
+  void timed(Side side, int peer, Wait wait) {
+    require_working();
+    const auto deadline = Clock::now() + data_limit();
+    const End end = guarded(peer, [&] {
+      try {
+        return patience_->wait(wait, [this] { ring_->call_off(); }, deadline);
+      } catch (const gloo::IoException&) {
+        // Gloo has one exception for connections that are lost and for silence.
+        if (gave_up() || Clock::now() < deadline) throw;
+        return End::expired;
+      }
+    });
+    if (end == End::interrupted) throw_reason();
+    if (end == End::expired) give_up(side, peer);
+  }
+
+  // Leaves time to ask who is silent before the caller's limit is over.
+  std::chrono::milliseconds data_limit() const { return timeout_ - std::min(timeout_ / 8, kAnswerLimit); }
+
+  // The peer may itself wait for another, which it will name: only one that does not answer is to blame.
+  [[noreturn]] void give_up(Side side, int peer) {
+    silent_ = news_->tell({peer}, News::Kind::asks, "", Clock::now() + kAnswerLimit);
+    if (silent_.empty() && other_reason_within(2 * kAnswerLimit)) throw_reason();
+    const std::string state = silent_.empty() ? "it answers, but is late" : "it does not answer";
+    throw Error(ErrorCode::timeout,
+                side == Side::send ? fmt::format("rank {} waited {} ms for rank {} to take a message ({}).",
+                                                 rank(), timeout_.count(), peer, state)
+                                   : fmt::format("rank {} waited {} ms for a message of rank {} ({}).",
+                                                 rank(), timeout_.count(), peer, state));
+  }
+
+  bool other_reason_within(std::chrono::milliseconds limit) {
+    // A wait for what nobody sends, which news interrupts.
+    char nothing = 0;
+    const auto never = context_->createUnboundBuffer(&nothing, 1);
+    patience_->wait(*never, Side::receive, Clock::now() + limit);
+    return gave_up();
+  }
+
+  void close(News::Kind kind, const std::string& text, std::chrono::milliseconds limit) {
+    std::vector<int> told;
+    for (const int other : others())
+      if (!news_->left(other)) told.push_back(other);
+    // Last those that are silent, for whom nobody needs to wait.
+    const auto is_silent = [&](int other) {
+      return std::find(silent_.begin(), silent_.end(), other) != silent_.end();
+    };
+    std::erase_if(told, is_silent);
+    const auto unheard = news_->tell(told, kind, text, Clock::now() + limit);
+    news_->tell(silent_, kind, text, Clock::now());
+    // Who has heard that this rank leaves has all that came before. Connections that are reset keep no port,
+    // as closed ones do for a minute: a job of many ranks would soon have none left.
+    news_.reset();
+    if (kind == News::Kind::leaves)
+      for (const int other : others())
+        if (!is_silent(other) && std::find(unheard.begin(), unheard.end(), other) == unheard.end())
+          context_->getPair(other)->close();
+    disconnect();
+  }
+
+  // The order matters: threads end before the buffers that they use, buffers before the connections.
+  void disconnect() noexcept {
+    const std::lock_guard lock(mutex_);  // not while another thread interrupts
+    ring_.reset();
+    news_.reset();
+    callers_.clear();
+    patience_.reset();
+    context_.reset();
+  }
+
+  std::shared_ptr<gloo::Context> context_;  // none once it failed
+  std::unique_ptr<Ring> ring_;
+  const int rank_ = context_->rank, size_ = context_->size;
+  const std::chrono::milliseconds timeout_;
+  const Deadline meeting_;
+  std::string failure_;
+  std::vector<int> others_, silent_;
+  CallDescription mine_;
+  std::vector<Caller> callers_;  // [rank]
+  std::unique_ptr<Patience> patience_;
+  std::unique_ptr<News> news_;
+
+  std::atomic<bool> interrupted_ = false;
+  std::mutex mutex_;
+  std::string interruption_;  // under the mutex
+};
+
+void check(const GlooOptions& options) {
+  if (options.ranks < 1 || options.ranks > 4096)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("ranks is {} but must lie in 1..4096.", options.ranks));
+  if (options.rank < 0 || options.rank >= options.ranks)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("rank is {} but must lie in 0..{}.", options.rank, options.ranks - 1));
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_gloo_transport(const GlooOptions& options) {
+  check(options);
+  if (options.ranks == 1) return std::move(make_local_transports(1, options.timeout).front());
+  const Deadline deadline(options.meeting_timeout);
+  require_descriptors(options);
+  const auto store = open_store(options.store, options.rank, options.ranks, deadline);
+  const Meeting meeting = store->meet(deadline);
+  Connection connection = connect_mesh(options, *store, meeting, deadline);
+  auto transport = std::make_unique<GlooTransport>(connection.context, std::move(connection.ring),
+                                                   options.timeout, deadline);
+  // Once every rank has come this far, none needs the store.
+  transport->exchange({});
+  store->leave();
+  return transport;
+}
+
+}  // namespace cerar::runtime

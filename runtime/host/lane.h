@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/comm/piece_memory.h"
+#include "runtime/host/padded_row.h"
+#include "runtime/plan/step.h"
+#include "templates/visit_arguments.h"
+
+namespace cerar::runtime {
+
+/// Works through pieces one after the other, with two message buffers: one is received and combined, the
+/// other sent. Of vectors in 16 bits it works on an f32 copy of the piece.
+class Lane {
+ public:
+  /// `rows`: the most rows of a class in any piece, the padded row not counted; `padded`: there is one.
+  Lane(const Variant& variant, DataType type, std::uint64_t rows, bool padded);
+
+  std::uint64_t bytes() const;
+
+  void begin(const Call& call, const Piece& piece);
+  void end(const Call& call, const Piece& piece) const;
+
+  /// The message of visit t of a piece.
+  std::span<std::byte> message(const Piece& piece, int visit);
+
+  /// Parameters of the kernel that does `step` at visit t of the piece begun. `divisor`: N for an average.
+  cerar_visit_arguments arguments(const Piece& piece, PaddedRow& padded, const Step& step, int visit,
+                                  float divisor);
+
+ private:
+  std::uint64_t elements(const Piece& piece) const;  // without the padded row's
+
+  const Variant& variant_;
+  DataType type_;
+  std::uint64_t line_;
+  const float* input_ = nullptr;  // of the piece
+  float* slots_ = nullptr;
+  std::uint64_t early_class_ = 0;              // elements of one class in early_
+  std::array<std::vector<float>, 2> buffers_;  // [visit mod 2], bytes as the wire wants them
+  std::vector<float> early_;                   // [classes][rows][chains - 1][line], plain messages only
+  std::vector<float> copy_;
+};
+
+}  // namespace cerar::runtime
