@@ -2,7 +2,7 @@
 
 #include "runtime/base/debug_log.h"
 #include "runtime/base/environment.h"
-#include "runtime/base/one_line.h"
+#include "runtime/base/error.h"
 
 namespace cerar::runtime {
 namespace {

@@ -12,8 +12,8 @@
 #include <system_error>
 
 #include "runtime/base/environment.h"
-#include "runtime/base/one_line.h"
-#include "runtime/base/signals.h"
+#include "runtime/base/error.h"
+#include "runtime/base/thread.h"
 
 namespace cerar {
 namespace {

@@ -13,7 +13,6 @@
 #include <sstream>
 
 #include "runtime/base/error.h"
-#include "runtime/base/one_line.h"
 
 namespace cerar {
 

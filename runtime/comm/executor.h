@@ -1,44 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "runtime/base/error.h"
-#include "runtime/plan/plan.h"
+#include "runtime/comm/call.h"
 
 namespace cerar::runtime {
-
-enum class Reduction { sum, average };
-
-/// One all-reduce of `count` elements; `send` may equal `receive` but not overlap it otherwise.
-struct Call {
-  const void* send = nullptr;
-  void* receive = nullptr;
-  std::uint64_t count = 0;
-  DataType type = DataType::f32;
-  Reduction reduction = Reduction::sum;
-  void* stream = nullptr;  ///< of a device, for vectors in its memory
-};
-
-/// Relative rms errors that a plan claims for one call.
-struct CallClaim {
-  double total = 0;
-  double noise = 0;  ///< the part of it that is rounding of messages
-};
-
-/// What one call did, counted while it ran.
-struct CallReport {
-  const Variant* variant = nullptr;  ///< null when nothing had to be done
-  std::uint64_t operation = 0;       ///< number of the call on its communicator, from 0
-  std::uint64_t scratch_bytes = 0;   ///< memory beyond the caller's vectors
-  std::uint64_t sent_bytes = 0;      ///< payload handed to the transport
-  std::uint64_t messages = 0;
-  std::uint64_t launches = 0;  ///< of kernels, on devices
-  int lanes = 0;
-  bool plain = false;  ///< the transport's own all-reduce, the plan's baseline, did it
-  CallClaim claim;
-};
 
 /// Runs all-reduces of one plan on one rank. An executor never names a transport.
 class Executor {

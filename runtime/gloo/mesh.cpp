@@ -21,7 +21,6 @@
 #include "runtime/base/debug_log.h"
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
-#include "runtime/base/signals.h"
 #include "runtime/base/thread.h"
 #include "runtime/gloo/gloo_words.h"
 #include "runtime/gloo/guarded_context.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/base/signals.h"
 #include "runtime/base/thread.h"
 #include "runtime/gloo/slots.h"
 

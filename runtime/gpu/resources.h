@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/gpu/device.h"
+#include "runtime/gpu/driver.h"
 
 /// What a device hands out, released with its owner. Owners keep the device alive; they are made and
 /// destroyed with any context current. All constructors throw what `check` throws.

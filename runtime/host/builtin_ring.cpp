@@ -1,6 +1,6 @@
 #include "runtime/host/builtin_ring.h"
 
-#include "runtime/plan/step.h"
+#include "runtime/plan/schedule.h"
 
 // The kernels' own source, as internal functions of this file.
 #define CERAR_KERNEL [[maybe_unused]] static void

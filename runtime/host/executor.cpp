@@ -11,9 +11,8 @@
 
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
-#include "runtime/comm/call_words.h"
-#include "runtime/comm/turns.h"
-#include "runtime/comm/variant_choice.h"
+#include "runtime/comm/call.h"
+#include "runtime/comm/pieces.h"
 #include "runtime/host/lane.h"
 #include "runtime/plan/names.h"
 

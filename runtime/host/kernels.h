@@ -7,7 +7,7 @@
 
 #include "runtime/host/memory_library.h"
 #include "runtime/plan/plan_directory.h"
-#include "runtime/plan/step.h"
+#include "runtime/plan/schedule.h"
 #include "templates/visit_arguments.h"
 
 namespace cerar::runtime {

@@ -1,9 +1,29 @@
 #include "runtime/host/lane.h"
 
+#include <algorithm>
+
 #include "runtime/plan/elements.h"
 #include "runtime/plan/wire.h"
 
 namespace cerar::runtime {
+
+PaddedRow::PaddedRow(const Variant& variant, const Piece& last) : tail_(last.tail) {
+  if (!tail_) return;
+  const auto line = static_cast<std::uint64_t>(variant.interleave);
+  const auto components = static_cast<std::uint64_t>(variant.shape.components);
+  first_ = last.begin + last.rows * components * line;
+  elements_.resize(components * line);
+}
+
+void PaddedRow::load(const Call& call) {
+  if (!tail_) return;
+  widen(call.type, call.send, first_, tail_, elements_.data());
+  std::fill(elements_.begin() + static_cast<std::ptrdiff_t>(tail_), elements_.end(), 0.0f);
+}
+
+void PaddedRow::store(const Call& call) const {
+  if (tail_) narrow(call.type, elements_.data(), tail_, call.receive, first_);
+}
 
 Lane::Lane(const Variant& variant, DataType type, std::uint64_t rows, bool padded)
     : variant_(variant), type_(type), line_(static_cast<std::uint64_t>(variant.interleave)) {

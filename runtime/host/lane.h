@@ -6,12 +6,30 @@
 #include <span>
 #include <vector>
 
-#include "runtime/comm/piece_memory.h"
-#include "runtime/host/padded_row.h"
-#include "runtime/plan/step.h"
+#include "runtime/comm/executor.h"
+#include "runtime/comm/pieces.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/schedule.h"
 #include "templates/visit_arguments.h"
 
 namespace cerar::runtime {
+
+/// Scratch for the elements that do not fill a row of every class, padded with zeros.
+class PaddedRow {
+ public:
+  PaddedRow(const Variant& variant, const Piece& last);
+
+  void load(const Call& call);
+  void store(const Call& call) const;
+
+  /// [classes][terms][line], null where there is no tail.
+  float* data() { return tail_ ? elements_.data() : nullptr; }
+  std::uint64_t bytes() const { return elements_.size() * sizeof(float); }
+
+ private:
+  std::uint64_t first_ = 0, tail_ = 0;
+  std::vector<float> elements_;  // [classes][terms][line]
+};
 
 /// Works through pieces one after the other, with two message buffers: one is received and combined, the
 /// other sent. Of vectors in 16 bits it works on an f32 copy of the piece.

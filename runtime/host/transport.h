@@ -1,38 +1,13 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "runtime/comm/call.h"
+
 namespace cerar::runtime {
-
-/// What every rank must pass alike to one collective call. Plain data, the same on every machine of a job, so
-/// that transports can send it as it is; words end with a zero.
-struct CallDescription {
-  static constexpr std::size_t kWord = 16;
-  std::uint64_t operation = 0;  ///< how many calls this communicator made before
-  std::uint64_t count = 0;      ///< elements
-  char type[kWord] = {};        ///< "f32"
-  char reduction[kWord] = {};   ///< "sum" or "average"
-  char plan[kWord] = {};        ///< beginning of the plan's digest
-};
-
-CallDescription describe_call(std::uint64_t operation, std::uint64_t count, std::string_view type,
-                              std::string_view reduction, std::string_view plan_digest);
-
-/// Throws `mismatch`, naming two ranks and both values, unless all descriptions ([rank]) are the same.
-void require_agreement(const std::vector<CallDescription>& calls);
-
-/// What ranks that pass this do: "compare plans" or "call all-reduce number 3 (1000 elements of f32, sum)".
-std::string words_of(const CallDescription& call);
-
-/// The sentence of a `timeout` for ranks that did not come to exchange `mine`.
-std::string not_called(const CallDescription& mine, const std::vector<int>& ranks,
-                       std::chrono::milliseconds timeout);
 
 /// Messages between ring neighbours: each rank sends to rank + 1 and receives from rank - 1. A lane is a
 /// first-in, first-out stream with at most one send and one receive under way; over all lanes, a rank posts

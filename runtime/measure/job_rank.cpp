@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/measure/error_sums.h"
+#include "runtime/measure/measure.h"
 
 namespace cerar::runtime {
 namespace {

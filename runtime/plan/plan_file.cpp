@@ -6,9 +6,7 @@
 
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
-#include "runtime/base/one_line.h"
 #include "runtime/base/yaml_reader.h"
-#include "runtime/plan/message_range.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_directory.h"
 #include "runtime/plan/wire.h"

@@ -28,4 +28,14 @@ std::uint64_t message_bytes(const Variant& variant, std::uint64_t elements, bool
 /// Bytes per element of long messages: 2 + 4/128 for fx16 in blocks of 128.
 double bytes_per_element(Wire wire, int block);
 
+/// How far messages outgrow results: the sum over components of the largest coefficient, in magnitude, with
+/// which a rank stands in any message. 1 for partial sums. Where each component's sum of magnitudes over
+/// ranks is at most x, no message exceeds growth * x, but for the code's error.
+double growth_of(const Shape& shape, const Tables& tables);
+
+/// The power of two that elements of messages of f16 are multiplied by, so that no message overflows where no
+/// result does: where a sum of magnitudes stays below 64000, and for averages where each element does, until
+/// the sum is divided (`divided`). 1 for other messages.
+float message_gain(const Variant& variant, bool averages, bool divided);
+
 }  // namespace cerar::runtime

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "runtime/base/one_line.h"
+#include "runtime/base/error.h"
 #include "runtime/program/output.h"
 
 namespace cerar::program {

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "runtime/gpu/device.h"
+#include "runtime/gpu/driver.h"
 #include "runtime/gpu/nccl/nccl.h"
 #include "tests/gpu/support/driver_extras.h"
 

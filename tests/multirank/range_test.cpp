@@ -8,7 +8,6 @@
 
 #include "runtime/measure/element_type.h"
 #include "runtime/measure/measure.h"
-#include "runtime/plan/message_range.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/wire.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <new>
 
-#include "runtime/base/one_line.h"
+#include "runtime/base/error.h"
 #include "runtime/program/output.h"
 #include "tuner/check/check_plan.h"
 #include "tuner/cli/commands.h"

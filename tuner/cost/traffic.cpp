@@ -1,6 +1,6 @@
 #include "tuner/cost/traffic.h"
 
-#include "runtime/plan/traffic.h"
+#include "runtime/plan/schedule.h"
 
 namespace cerar::tuner {
 

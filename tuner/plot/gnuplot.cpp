@@ -12,7 +12,6 @@
 #include <cstring>
 
 #include "runtime/base/error.h"
-#include "runtime/base/one_line.h"
 
 namespace cerar::tuner {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "runtime/plan/message_range.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/plan/wire.h"
 
 namespace cerar::tuner {
 namespace {

@@ -8,7 +8,6 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
-#include "runtime/base/one_line.h"
 #include "runtime/base/yaml_reader.h"
 #include "tuner/cost/pieces.h"
 #include "tuner/topology/builtin.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "runtime/comm/executor.h"
-#include "runtime/gpu/device.h"
+#include "runtime/gpu/driver.h"
 
 namespace cerar::runtime {
 

@@ -8,7 +8,7 @@
 
 #include "runtime/gpu/resources.h"
 #include "runtime/plan/plan_directory.h"
-#include "runtime/plan/step.h"
+#include "runtime/plan/schedule.h"
 #include "templates/visit_arguments.h"
 
 namespace cerar::runtime {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/comm/executor.h"
-#include "runtime/comm/piece_memory.h"
+#include "runtime/comm/pieces.h"
 #include "runtime/gpu/resources.h"
 #include "runtime/gpu/transport.h"
 

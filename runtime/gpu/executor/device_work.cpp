@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/comm/piece_memory.h"
+#include "runtime/comm/pieces.h"
 #include "runtime/plan/wire.h"
 
 namespace cerar::runtime {

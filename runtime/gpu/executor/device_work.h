@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/comm/executor.h"
-#include "runtime/comm/piece.h"
+#include "runtime/comm/pieces.h"
 #include "runtime/gpu/executor/device_kernels.h"
 #include "runtime/gpu/executor/device_lane.h"
 

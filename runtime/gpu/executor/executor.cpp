@@ -6,9 +6,8 @@
 #include <map>
 #include <tuple>
 
-#include "runtime/comm/call_words.h"
-#include "runtime/comm/turns.h"
-#include "runtime/comm/variant_choice.h"
+#include "runtime/comm/call.h"
+#include "runtime/comm/pieces.h"
 #include "runtime/gpu/executor/call_checks.h"
 #include "runtime/gpu/executor/call_watch.h"
 #include "runtime/gpu/executor/device_kernels.h"

@@ -1,6 +1,6 @@
 #include "tests/gpu/bandwidth/kernel_bytes.h"
 
-#include "runtime/plan/traffic.h"
+#include "runtime/plan/schedule.h"
 #include "runtime/plan/wire.h"
 
 namespace cerar::test {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "runtime/plan/plan.h"
-#include "runtime/plan/step.h"
+#include "runtime/plan/schedule.h"
 #include "templates/visit_arguments.h"
 
 namespace cerar::test {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <set>
 
-#include "runtime/comm/piece_memory.h"
+#include "runtime/comm/pieces.h"
 #include "runtime/gpu/executor/device_kernels.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/names.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/piece_memory.h"
+#include "runtime/comm/pieces.h"
 #include "runtime/gpu/resources.h"
 
 namespace cerar::test {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <span>
 
-#include "runtime/measure/error_sums.h"
+#include "runtime/measure/measure.h"
 #include "tests/gpu/ranks/rank.h"
 
 namespace cerar::test {

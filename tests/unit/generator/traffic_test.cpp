@@ -10,9 +10,9 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/comm/piece_memory.h"
+#include "runtime/comm/pieces.h"
 #include "runtime/plan/names.h"
-#include "runtime/plan/step.h"
+#include "runtime/plan/schedule.h"
 #include "tests/gpu/bandwidth/kernel_bytes.h"
 #include "tests/support/plans.h"
 #include "tests/unit/generator/host_library.h"

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "runtime/comm/call_words.h"
+#include "runtime/comm/call.h"
 
 namespace cerar {
 namespace {

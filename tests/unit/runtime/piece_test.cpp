@@ -1,8 +1,8 @@
-#include "runtime/comm/piece.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "runtime/comm/pieces.h"
 
 namespace cerar::runtime {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "runtime/base/error.h"
-#include "runtime/plan/step.h"
+#include "runtime/plan/schedule.h"
 
 namespace cerar::runtime {
 namespace {

@@ -1,12 +1,59 @@
+#include "runtime/comm/call.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 #include "runtime/host/transport.h"
+#include "runtime/plan/elements.h"
+#include "runtime/plan/names.h"
 
 namespace cerar::runtime {
+
+CallDescription describe(const Call& call, std::uint64_t operation, const Plan* plan) {
+  return describe_call(operation, call.count, name_of(call.type),
+                       call.reduction == Reduction::average ? "average" : "sum", plan ? plan->digest : "");
+}
+
+std::string words_of(const Plan* plan) {
+  if (!plan) return "no plan";
+  if (plan->digest.empty()) return "the exact ring";  // compiled in
+  return fmt::format("plan {} ({})", plan->topology, plan->digest.substr(0, 12));
+}
+
+std::string with_call(const std::string& sentence, std::uint64_t operation, const Plan* plan) {
+  if (sentence.find("all-reduce number") != std::string::npos) return sentence;
+  std::string_view what = sentence;
+  const bool advised = what.ends_with(kTimeoutAdvice);
+  if (advised) what.remove_suffix(kTimeoutAdvice.size());
+  return fmt::format("{}, in all-reduce number {} of {}{}", what.substr(0, what.find_last_not_of('.') + 1),
+                     operation, words_of(plan), advised ? kTimeoutAdvice : ".");
+}
+
+const Variant& variant_for(const Plan& plan, std::uint64_t bytes) {
+  return *std::find_if(plan.variants.begin(), plan.variants.end() - 1,
+                       [&](const Variant& variant) { return bytes <= variant.max_bytes; });
+}
+
+CallClaim claim_for(const Variant& variant, const Call& call, bool copied) {
+  const double rounding = result_rounding(variant.messages, variant.shape, variant.wire, call.type);
+  const ErrorClaim& in_place = variant.claim;
+  if (!variant.claim_apart || copied || call.send == call.receive || call.count == 0)
+    return {.total = std::hypot(in_place.total, rounding), .noise = in_place.noise};
+  const auto row =
+      static_cast<std::uint64_t>(variant.shape.components) * static_cast<std::uint64_t>(variant.interleave);
+  const double tail = static_cast<double>(call.count % row) / static_cast<double>(call.count);
+  const auto both = [&](double ErrorClaim::* figure) {
+    return std::hypot(std::sqrt(1 - tail) * (*variant.claim_apart).*figure,
+                      std::sqrt(tail) * in_place.*figure);
+  };
+  return {.total = std::hypot(both(&ErrorClaim::total), rounding), .noise = both(&ErrorClaim::noise)};
+}
+
 namespace {
 
 void set_word(char (&word)[CallDescription::kWord], std::string_view text) {

@@ -1,4 +1,4 @@
-#include "runtime/base/signals.h"
+#include "runtime/base/thread.h"
 
 #include <pthread.h>
 
