@@ -62,9 +62,9 @@ void append_tables(std::string& out, const runtime::Variant& variant) {
     append_table(out, "beta", plain->beta, static_cast<std::size_t>(shape.chains),
                  static_cast<std::size_t>(shape.visits), terms);
     append_table(out, "decode", plain->decode, workers, terms, terms);
-    if (variant.claim_apart) {
-      append_table(out, "decode_apart", plain->decode_apart, workers, terms, terms);
-      append_table(out, "own_apart", plain->own_apart, workers, terms, terms);
+    if (variant.claim_out_of_place) {
+      append_table(out, "decode_out_of_place", plain->decode_out_of_place, workers, terms, terms);
+      append_table(out, "own_out_of_place", plain->own_out_of_place, workers, terms, terms);
     }
   } else if (const auto* differential = std::get_if<runtime::DifferentialTables>(&variant.tables)) {
     fmt::format_to(Out(out), "    epsilon: {}\n    shift: {}\n    own_exact: {}\n",
@@ -115,10 +115,11 @@ void append_variant(std::string& out, const runtime::Variant& variant) {
                  variant.lanes, variant.message_bytes);
   fmt::format_to(Out(out), "    identical_on_all_ranks: {}\n", is_identical_on_all_ranks(variant));
   append_claim(out, "errors", variant.claim);
-  if (variant.claim_apart) append_claim(out, "errors_apart", *variant.claim_apart);
-  fmt::format_to(Out(out),
-                 "    predicted: {{fixed_us: {}, us_per_mib: {}, ring_fixed_us: {}, ring_us_per_mib: {}}}\n",
-                 time.fixed_us, time.us_per_mib, time.ring_fixed_us, time.ring_us_per_mib);
+  if (variant.claim_out_of_place) append_claim(out, "errors_out_of_place", *variant.claim_out_of_place);
+  fmt::format_to(
+      Out(out),
+      "    predicted: {{fixed_us: {}, us_per_mib: {}, baseline_fixed_us: {}, baseline_us_per_mib: {}}}\n",
+      time.fixed_us, time.us_per_mib, time.baseline_fixed_us, time.baseline_us_per_mib);
   append_tables(out, variant);
   append_kernels(out, variant);
 }

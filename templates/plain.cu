@@ -23,10 +23,10 @@ CERAR_TABLE float kEncode[kWorkers][kTerms + kChains][kTerms] = {};
 CERAR_TABLE float kDecode[kWorkers][kTerms][kTerms] = {};
 /// Whether there is a decoder for vectors out of place; without one kDecode serves them too.
 CERAR_PARAMETER bool kOwnExact = false;
-CERAR_CONSTEXPR int kApartPhases = kOwnExact ? kWorkers : 1, kApartTerms = kOwnExact ? kTerms : 1;
+CERAR_CONSTEXPR int kOutOfPlacePhases = kOwnExact ? kWorkers : 1, kOutOfPlaceTerms = kOwnExact ? kTerms : 1;
 /// Like kDecode, and [phase][own component][component] what is added of the rank's own vector.
-CERAR_TABLE float kDecodeApart[kApartPhases][kApartTerms][kApartTerms] = {};
-CERAR_TABLE float kOwnApart[kApartPhases][kApartTerms][kApartTerms] = {};
+CERAR_TABLE float kDecodeOutOfPlace[kOutOfPlacePhases][kOutOfPlaceTerms][kOutOfPlaceTerms] = {};
+CERAR_TABLE float kOwnOutOfPlace[kOutOfPlacePhases][kOutOfPlaceTerms][kOutOfPlaceTerms] = {};
 
 /// [phase] fraction of the message added before it is rounded; sums to zero over a revolution. Without it
 /// ranks that hold equal vectors would all round the same way, and their errors add up.
@@ -215,7 +215,7 @@ CERAR_DEVICE void accumulate_part(const cerar_visit_arguments& a, const void* fr
 template <bool Apart>
 CERAR_DEVICE const float* decoder_of(int phase) {
   if constexpr (Apart)
-    return kDecodeApart[phase][0];
+    return kDecodeOutOfPlace[phase][0];
   else
     return kDecode[phase][0];
 }
@@ -256,7 +256,7 @@ CERAR_DEVICE void decode_rows(const cerar_visit_arguments& a, const void* from, 
         if constexpr (Apart)
           for (int m = 0; m < kTerms; ++m)
             for (int i = 0; i < W; ++i)
-              sum.at[i] = cerar_fma(kOwnApart[phase][m][k], g.of[m].at[i], sum.at[i]);
+              sum.at[i] = cerar_fma(kOwnOutOfPlace[phase][m][k], g.of[m].at[i], sum.at[i]);
         for (int i = 0; i < W; ++i) sum.at[i] = sum.at[i] * scale;
         cerar_store<W>(slot + k * kInterleave, sum);
       }

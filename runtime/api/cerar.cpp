@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/api/claim.h"
 #include "runtime/api/comm.h"
+#include "runtime/api/comm_use.h"
 #include "runtime/api/guard.h"
 #include "runtime/base/debug_log.h"
-#include "runtime/gloo/gloo_transport.h"
+#include "runtime/gloo/transport.h"
 #include "runtime/host/executor.h"
 #include "runtime/host/local.h"
 
 using cerar::Error;
 using cerar::ErrorCode;
-using cerar::runtime::Claim;
+using cerar::runtime::CommUse;
 using cerar::runtime::guard;
 using cerar::runtime::require;
 
@@ -94,7 +94,7 @@ cerarResult_t cerarCommAbort(cerarComm_t comm) {
 cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDataType_t type,
                              cerarRedOp_t op, cerarComm_t comm, void* stream) {
   return guard([&] {
-    const Claim claim(comm, Claim::Kind::call);
+    const CommUse claim(comm, CommUse::Kind::call);
     if (stream && !comm->takes_stream)
       throw Error(ErrorCode::invalid_argument,
                   "stream is not null; host communicators take no stream, pass NULL.");
@@ -109,14 +109,14 @@ cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDa
 
 cerarResult_t cerarCommPrepare(cerarComm_t comm, size_t count, cerarDataType_t type, cerarRedOp_t op) {
   return guard([&] {
-    const Claim claim(comm, Claim::Kind::call);
+    const CommUse claim(comm, CommUse::Kind::call);
     comm->executor->prepare(cerar::runtime::checked_shape(count, type, op));
   });
 }
 
 cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error) {
   return guard([&] {
-    const Claim claim(comm, Claim::Kind::look);
+    const CommUse claim(comm, CommUse::Kind::observe);
     require(error, "error");
     const auto failure = comm->executor->failure();
     *error = failure ? cerar::runtime::remember(*failure) : cerarSuccess;
@@ -125,18 +125,19 @@ cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error) {
 
 cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info) {
   return guard([&] {
-    const Claim claim(comm, Claim::Kind::look);
+    const CommUse claim(comm, CommUse::Kind::observe);
     require(info, "info");
     const auto last = comm->last_call();
     *info = {};
-    info->operation = last.operation;
+    info->call_index = last.call_index;
     info->scratch_bytes = last.scratch_bytes;
     info->sent_bytes = last.sent_bytes;
     info->messages = last.messages;
     info->launches = last.launches;
     info->lanes = last.lanes;
-    if (last.plain) std::strncpy(info->variant, "plain", sizeof(info->variant) - 1);
-    info->identical = last.variant ? cerar::runtime::is_identical_on_all_ranks(*last.variant) : !last.plain;
+    if (last.by_baseline) std::strncpy(info->variant, "baseline", sizeof(info->variant) - 1);
+    info->identical =
+        last.variant ? cerar::runtime::is_identical_on_all_ranks(*last.variant) : !last.by_baseline;
     if (!last.variant) return;
     std::strncpy(info->variant, last.variant->name.c_str(), sizeof(info->variant) - 1);
     info->components = last.variant->shape.components;

@@ -8,8 +8,8 @@
 #include "runtime/base/debug_log.h"
 #include "runtime/gpu/executor/executor.h"
 #include "runtime/gpu/nccl/nccl.h"
-#include "runtime/gpu/nccl/nccl_transport.h"
-#include "runtime/gpu/peer/peer_transport.h"
+#include "runtime/gpu/nccl/transport.h"
+#include "runtime/gpu/peer/transport.h"
 #include "runtime/include/cerar.h"
 
 using cerar::Error;

@@ -38,9 +38,9 @@ void log_call(CommLog& log, const Call& call, const CallReport& report) {
   if (log.calls.size() > kShapes)
     return debug_log("all-reduces of more than {} different counts, types and operations; no more are named",
                      kShapes);
-  const std::string variant = report.variant ? report.variant->name
-                              : report.plain ? "the transport's own all-reduce"
-                                             : "nothing to send";
+  const std::string variant = report.variant       ? report.variant->name
+                              : report.by_baseline ? "the transport's own all-reduce"
+                                                   : "nothing to send";
   debug_log("all-reduce of {} elements of {}, {}: {}, {} components, {} lanes, claimed error {:.2e}",
             call.count, name_of(call.type), call.reduction == Reduction::average ? "average" : "sum", variant,
             report.variant ? report.variant->shape.components : 0, report.lanes, report.claim.total);

@@ -60,8 +60,8 @@ struct Uses {
   const pid_t process;
   bool busy = false;     ///< a call is under way
   std::thread::id user;  ///< whose
-  int lookers = 0;
-  bool aborted = false, given_up = false, ending = false;
+  int observers = 0;
+  bool aborted = false, abort_announced = false, ending = false;
 };
 
 /// Makes a communicator known to claims, and forgets it.

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
-#include "runtime/bench/contest.h"
+#include "runtime/bench/comparison.h"
 #include "runtime/bench/report.h"
 #include "runtime/bench/size_text.h"
 #include "runtime/measure/element_type.h"
@@ -14,7 +14,7 @@
 #include "runtime/program/output.h"
 #include "runtime/program/program.h"
 
-// cerar-bench: the columns and flags of nccl-tests, plus error, bytes on the wire and the plain ring beside
+// cerar-bench: the columns and flags of nccl-tests, plus error, bytes on the wire and the exact ring beside
 // it.
 //
 // algbw = size / time. busbw = algbw * 2(N-1)/N, the rate at which a ring would have to move bytes over each
@@ -39,24 +39,24 @@ cerarRedOp_t op_of(const std::string& name) {
                      fmt::format("--op is '{}'; known are sum, average.", name));
 }
 
-Half measure_half(const Contest& contest, const MeasureOptions& options, const Arguments& arguments) {
+Half measure_half(const Comparison& comparison, const MeasureOptions& options, const Arguments& arguments) {
   Half half;
-  half.errors = contest.errors(options);
-  half.time_us = contest.time_us(options, arguments.warmups, arguments.iterations);
-  require_success(cerarCommLastCall(contest.comm, &half.info));
+  half.errors = comparison.errors(options);
+  half.time_us = comparison.time_us(options, arguments.warmups, arguments.iterations);
+  require_success(cerarCommLastCall(comparison.comm, &half.info));
   return half;
 }
 
 // Bytes of memory for each rank and for each process, about: the vectors, the rank's input and result as
 // numbers, and the exact sum in double.
-void require_memory(const Contest& contest, const MeasureOptions& options, std::uint64_t size) {
+void require_memory(const Comparison& comparison, const MeasureOptions& options, std::uint64_t size) {
   const std::uint64_t elements = size / element_bytes(options.type);
   const auto count = static_cast<double>(elements);
   const double of_rank = count * static_cast<double>(2 * element_bytes(options.type) + sizeof(float));
   const double of_process = count * sizeof(double);
   for (const auto& bound : cerar::program::memory_bounds()) {
-    const int ranks = bound.per_process ? contest.ranks_here : contest.ranks_beside;
-    const int processes = std::max(1, ranks / contest.ranks_here);
+    const int ranks = bound.per_process ? comparison.ranks_here : comparison.ranks_beside;
+    const int processes = std::max(1, ranks / comparison.ranks_here);
     const double needed = ranks * of_rank + processes * of_process;
     if (needed > static_cast<double>(bound.bytes))
       throw cerar::Error(
@@ -67,30 +67,31 @@ void require_memory(const Contest& contest, const MeasureOptions& options, std::
   }
 }
 
-void measure_sizes(const Contest& contest, const Arguments& arguments, MeasureOptions options,
+void measure_sizes(const Comparison& comparison, const Arguments& arguments, MeasureOptions options,
                    const std::vector<std::uint64_t>& sizes) {
   nlohmann::json rows = nlohmann::json::array();
-  require_memory(contest, options, sizes.back());
-  if (contest.prints && !arguments.json) print_heading(contest);
-  contest.reserve(static_cast<std::size_t>(sizes.back()));
+  require_memory(comparison, options, sizes.back());
+  if (comparison.prints && !arguments.json) print_heading(comparison);
+  comparison.reserve(static_cast<std::size_t>(sizes.back()));
   bool good = true;
   for (const std::uint64_t size : sizes) {
     options.count = static_cast<std::size_t>(size) / element_bytes(options.type);
     options.in_place = false;
-    const Half apart = measure_half(contest, options, arguments);
+    const Half apart = measure_half(comparison, options, arguments);
     options.in_place = true;
-    const Half place = measure_half(contest, options, arguments);
+    const Half place = measure_half(comparison, options, arguments);
     std::optional<double> ring_us;
-    if (contest.ring_time_us)
-      ring_us = contest.ring_time_us(options, arguments.warmups, arguments.iterations);
+    if (comparison.baseline_time_us)
+      ring_us = comparison.baseline_time_us(options, arguments.warmups, arguments.iterations);
     good = good && apart.errors.wrong == 0 && place.errors.wrong == 0;
-    rows.push_back(row_json(options, apart, place, ring_us, contest.ranks));
-    if (contest.prints && !arguments.json) print_row(rows.back());
+    rows.push_back(row_json(options, apart, place, ring_us, comparison.ranks));
+    if (comparison.prints && !arguments.json) print_row(rows.back());
   }
-  if (contest.prints && arguments.json)
+  if (comparison.prints && arguments.json)
     cerar::program::print(
         "{}\n",
-        nlohmann::json{{"ranks", contest.ranks}, {"transport", arguments.transport}, {"rows", rows}}.dump(2));
+        nlohmann::json{{"ranks", comparison.ranks}, {"transport", arguments.transport}, {"rows", rows}}.dump(
+            2));
   if (!good) throw cerar::Error(cerar::ErrorCode::internal, "some results are wrong: see the column #wrong.");
 }
 
@@ -100,8 +101,9 @@ int run(const Arguments& arguments) {
                                .type = element_type("--dtype", arguments.type)};
   const auto sizes = sizes_between(arguments.begin, arguments.end, arguments.factor);
   try {
-    hold_contest(arguments,
-                 [&](const Contest& contest) { measure_sizes(contest, arguments, options, sizes); });
+    run_comparison(arguments, [&](const Comparison& comparison) {
+      measure_sizes(comparison, arguments, options, sizes);
+    });
   } catch (const std::bad_alloc&) {
     throw cerar::Error(
         cerar::ErrorCode::system,
@@ -113,7 +115,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Measures a plan's all-reduce: time, error, bytes sent, and the plain ring beside it.",
+  CLI::App app{"Measures a plan's all-reduce: time, error, bytes sent, and the exact ring beside it.",
                program_name()};
   Arguments arguments;
   app.add_option("--plan", arguments.plan, "plan directory made by cerar-tune")->required();

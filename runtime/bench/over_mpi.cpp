@@ -1,6 +1,6 @@
 #include <cerar_mpi.h>
 
-#include "runtime/bench/contest.h"
+#include "runtime/bench/comparison.h"
 
 namespace cerar::runtime {
 namespace {
@@ -14,7 +14,7 @@ struct Mpi {
 
 std::string program_name() { return "cerar-bench-mpi"; }
 
-void over_mpi(const Arguments& arguments, const std::function<void(const Contest&)>& body) {
+void over_mpi(const Arguments& arguments, const std::function<void(const Comparison&)>& body) {
   const Mpi mpi;
   int rank = 0, ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -22,7 +22,7 @@ void over_mpi(const Arguments& arguments, const std::function<void(const Contest
   const JobRank self(rank, ranks, make_job_comms(arguments.plan, [](cerarComm_t* comm, cerarPlan_t plan) {
                        return cerarCommInitMpi(comm, MPI_COMM_WORLD, plan, 0);
                      }));
-  body(job_contest("mpi (one process per rank)", self));
+  body(job_comparison("mpi (one process per rank)", self));
 }
 
 }  // namespace cerar::runtime

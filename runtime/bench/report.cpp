@@ -13,7 +13,7 @@ namespace cerar::runtime {
 namespace {
 
 // What NCCL's own all-reduce sends is not known.
-bool sent_is_known(const Half& half) { return std::string_view(half.info.variant) != "plain"; }
+bool sent_is_known(const Half& half) { return std::string_view(half.info.variant) != "baseline"; }
 
 // NCCL's own all-reduce claims nothing; it rounds to the type at least once.
 double claim_of(const Half& half, cerarDataType_t type) {
@@ -38,7 +38,7 @@ nlohmann::json half_json(const Half& half, const MeasureOptions& options, double
 }  // namespace
 
 nlohmann::json row_json(const MeasureOptions& options, const Half& apart, const Half& place,
-                        std::optional<double> ring_time_us, int ranks) {
+                        std::optional<double> baseline_time_us, int ranks) {
   const std::size_t size = options.count * element_bytes(options.type);
   const auto bytes = static_cast<double>(size);
   return {{"size", size},
@@ -54,7 +54,7 @@ nlohmann::json row_json(const MeasureOptions& options, const Half& apart, const 
           {"claimed_error", claim_of(place, options.type)},
           {"out_of_place", half_json(apart, options, bytes, ranks)},
           {"in_place", half_json(place, options, bytes, ranks)},
-          {"ring_time_us", ring_time_us ? nlohmann::json(*ring_time_us) : nlohmann::json()}};
+          {"baseline_time_us", baseline_time_us ? nlohmann::json(*baseline_time_us) : nlohmann::json()}};
 }
 
 void print_row(const nlohmann::json& row) {
@@ -70,13 +70,14 @@ void print_row(const nlohmann::json& row) {
   };
   program::print("{} {:>9.2e} {:>9.2e} {:>12} {:>7} {:>10}\n", line, row["in_place"]["error"].get<double>(),
                  row["claimed_error"].get<double>(), text(row["sent_bytes"], "{:.0f}"),
-                 text(row["in_place"]["wirebw_gbs"], "{:.2f}"), text(row["ring_time_us"], "{:.1f}"));
+                 text(row["in_place"]["wirebw_gbs"], "{:.2f}"), text(row["baseline_time_us"], "{:.1f}"));
 }
 
-void print_heading(const Contest& contest) {
-  std::string text = fmt::format("# {} ranks, transport {}\n", contest.ranks, contest.where);
-  text += fmt::format("# {:>10} {:>12} {:>5} {:>7} {:<20} {:^33} {:^33} {:>9} {:>9} {:>12} {:>7} {:>10}\n",
-                      "", "", "", "", "", "out of place", "in place", "", "", "", "", contest.ring_name);
+void print_heading(const Comparison& comparison) {
+  std::string text = fmt::format("# {} ranks, transport {}\n", comparison.ranks, comparison.where);
+  text +=
+      fmt::format("# {:>10} {:>12} {:>5} {:>7} {:<20} {:^33} {:^33} {:>9} {:>9} {:>12} {:>7} {:>10}\n", "",
+                  "", "", "", "", "out of place", "in place", "", "", "", "", comparison.baseline_name);
   text += fmt::format("# {:>10} {:>12} {:>5} {:>7} {:<20}", "size", "count", "type", "redop", "variant");
   for (int i = 0; i < 2; ++i)
     text += fmt::format(" {:>10} {:>7} {:>7} {:>6}", "time", "algbw", "busbw", "#wrong");

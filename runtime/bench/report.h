@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
-#include "runtime/bench/contest.h"
+#include "runtime/bench/comparison.h"
 
 namespace cerar::runtime {
 
@@ -14,12 +14,13 @@ struct Half {
   cerarCallInfo_t info{};
 };
 
-/// One size. `options` are those in place; `ring_time_us` is missing where there is no ring to compare with.
+/// One size. `options` are those in place; `baseline_time_us` is missing where there is no ring to compare
+/// with.
 nlohmann::json row_json(const MeasureOptions& options, const Half& apart, const Half& place,
-                        std::optional<double> ring_time_us, int ranks);
+                        std::optional<double> baseline_time_us, int ranks);
 
-/// The table for people: nccl-tests' columns, then error, bytes sent and the plain ring.
-void print_heading(const Contest& contest);
+/// The table for people: nccl-tests' columns, then error, bytes sent and the exact ring.
+void print_heading(const Comparison& comparison);
 void print_row(const nlohmann::json& row);
 
 }  // namespace cerar::runtime

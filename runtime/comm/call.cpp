@@ -14,8 +14,8 @@
 
 namespace cerar::runtime {
 
-CallDescription describe(const Call& call, std::uint64_t operation, const Plan* plan) {
-  return describe_call(operation, call.count, name_of(call.type),
+CallDescription describe(const Call& call, std::uint64_t call_index, const Plan* plan) {
+  return describe_call(call_index, call.count, name_of(call.type),
                        call.reduction == Reduction::average ? "average" : "sum", plan ? plan->digest : "");
 }
 
@@ -25,13 +25,13 @@ std::string words_of(const Plan* plan) {
   return fmt::format("plan {} ({})", plan->topology, plan->digest.substr(0, 12));
 }
 
-std::string with_call(const std::string& sentence, std::uint64_t operation, const Plan* plan) {
+std::string with_call(const std::string& sentence, std::uint64_t call_index, const Plan* plan) {
   if (sentence.find("all-reduce number") != std::string::npos) return sentence;
   std::string_view what = sentence;
   const bool advised = what.ends_with(kTimeoutAdvice);
   if (advised) what.remove_suffix(kTimeoutAdvice.size());
   return fmt::format("{}, in all-reduce number {} of {}{}", what.substr(0, what.find_last_not_of('.') + 1),
-                     operation, words_of(plan), advised ? kTimeoutAdvice : ".");
+                     call_index, words_of(plan), advised ? kTimeoutAdvice : ".");
 }
 
 const Variant& variant_for(const Plan& plan, std::uint64_t bytes) {
@@ -42,13 +42,13 @@ const Variant& variant_for(const Plan& plan, std::uint64_t bytes) {
 CallClaim claim_for(const Variant& variant, const Call& call, bool copied) {
   const double rounding = result_rounding(variant.messages, variant.shape, variant.wire, call.type);
   const ErrorClaim& in_place = variant.claim;
-  if (!variant.claim_apart || copied || call.send == call.receive || call.count == 0)
+  if (!variant.claim_out_of_place || copied || call.send == call.receive || call.count == 0)
     return {.total = std::hypot(in_place.total, rounding), .noise = in_place.noise};
   const auto row =
       static_cast<std::uint64_t>(variant.shape.components) * static_cast<std::uint64_t>(variant.interleave);
   const double tail = static_cast<double>(call.count % row) / static_cast<double>(call.count);
   const auto both = [&](double ErrorClaim::* figure) {
-    return std::hypot(std::sqrt(1 - tail) * (*variant.claim_apart).*figure,
+    return std::hypot(std::sqrt(1 - tail) * (*variant.claim_out_of_place).*figure,
                       std::sqrt(tail) * in_place.*figure);
   };
   return {.total = std::hypot(both(&ErrorClaim::total), rounding), .noise = both(&ErrorClaim::noise)};
@@ -63,7 +63,7 @@ void set_word(char (&word)[CallDescription::kWord], std::string_view text) {
 std::string difference(const CallDescription& a, const CallDescription& b) {
   const auto plan = [](const CallDescription& call) { return call.plan[0] ? call.plan : "none (NULL)"; };
   if (std::string_view(a.plan) != b.plan) return fmt::format("plans {} and {}", plan(a), plan(b));
-  if (a.operation != b.operation) return fmt::format("operation numbers {} and {}", a.operation, b.operation);
+  if (a.call_index != b.call_index) return fmt::format("call indices {} and {}", a.call_index, b.call_index);
   if (a.count != b.count) return fmt::format("counts {} and {}", a.count, b.count);
   if (std::string_view(a.type) != b.type) return fmt::format("data types {} and {}", a.type, b.type);
   if (std::string_view(a.reduction) != b.reduction)
@@ -73,9 +73,9 @@ std::string difference(const CallDescription& a, const CallDescription& b) {
 
 }  // namespace
 
-CallDescription describe_call(std::uint64_t operation, std::uint64_t count, std::string_view type,
+CallDescription describe_call(std::uint64_t call_index, std::uint64_t count, std::string_view type,
                               std::string_view reduction, std::string_view plan_digest) {
-  CallDescription call{.operation = operation, .count = count};
+  CallDescription call{.call_index = call_index, .count = count};
   set_word(call.type, type);
   set_word(call.reduction, reduction);
   set_word(call.plan, plan_digest);
@@ -89,13 +89,13 @@ void require_agreement(const std::vector<CallDescription>& calls) {
           ErrorCode::mismatch,
           fmt::format("ranks 0 and {} {} with different {}; all ranks must pass the same.", rank,
                       calls[0].type[0] == 0 ? std::string("make a communicator")
-                                            : fmt::format("call all-reduce number {}", calls[0].operation),
+                                            : fmt::format("call all-reduce number {}", calls[0].call_index),
                       text));
 }
 
 std::string words_of(const CallDescription& call) {
   if (call.type[0] == 0) return "compare plans";
-  return fmt::format("call all-reduce number {} ({} elements of {}, {})", call.operation, call.count,
+  return fmt::format("call all-reduce number {} ({} elements of {}, {})", call.call_index, call.count,
                      call.type, call.reduction);
 }
 
@@ -103,7 +103,7 @@ std::string not_called(const CallDescription& mine, const std::vector<int>& rank
                        std::chrono::milliseconds timeout) {
   const std::string what = mine.type[0] == 0
                                ? "plans were not compared"
-                               : fmt::format("all-reduce number {} was not called", mine.operation);
+                               : fmt::format("all-reduce number {} was not called", mine.call_index);
   return fmt::format("{} within {} ms by rank(s) {}.", what, timeout.count(), fmt::join(ranks, ", "));
 }
 

@@ -32,13 +32,13 @@ struct CallClaim {
 /// What one call did, counted while it ran.
 struct CallReport {
   const Variant* variant = nullptr;  ///< null when nothing had to be done
-  std::uint64_t operation = 0;       ///< number of the call on its communicator, from 0
+  std::uint64_t call_index = 0;      ///< number of the call on its communicator, from 0
   std::uint64_t scratch_bytes = 0;   ///< memory beyond the caller's vectors
   std::uint64_t sent_bytes = 0;      ///< payload handed to the transport
   std::uint64_t messages = 0;
   std::uint64_t launches = 0;  ///< of kernels, on devices
   int lanes = 0;
-  bool plain = false;  ///< the transport's own all-reduce, the plan's baseline, did it
+  bool by_baseline = false;  ///< the transport's own all-reduce, the plan's baseline, did it
   CallClaim claim;
 };
 
@@ -46,14 +46,14 @@ struct CallReport {
 /// that transports can send it as it is; words end with a zero.
 struct CallDescription {
   static constexpr std::size_t kWord = 16;
-  std::uint64_t operation = 0;  ///< how many calls this communicator made before
-  std::uint64_t count = 0;      ///< elements
-  char type[kWord] = {};        ///< "f32"
-  char reduction[kWord] = {};   ///< "sum" or "average"
-  char plan[kWord] = {};        ///< beginning of the plan's digest
+  std::uint64_t call_index = 0;  ///< how many calls this communicator made before
+  std::uint64_t count = 0;       ///< elements
+  char type[kWord] = {};         ///< "f32"
+  char reduction[kWord] = {};    ///< "sum" or "average"
+  char plan[kWord] = {};         ///< beginning of the plan's digest
 };
 
-CallDescription describe_call(std::uint64_t operation, std::uint64_t count, std::string_view type,
+CallDescription describe_call(std::uint64_t call_index, std::uint64_t count, std::string_view type,
                               std::string_view reduction, std::string_view plan_digest);
 
 /// Throws `mismatch`, naming two ranks and both values, unless all descriptions ([rank]) are the same.
@@ -66,23 +66,23 @@ std::string words_of(const CallDescription& call);
 std::string not_called(const CallDescription& mine, const std::vector<int>& ranks,
                        std::chrono::milliseconds timeout);
 
-/// What ranks must agree on before call number `operation` of a communicator. `plan` null: none.
-CallDescription describe(const Call& call, std::uint64_t operation, const Plan* plan);
+/// What ranks must agree on before call number `call_index` of a communicator. `plan` null: none.
+CallDescription describe(const Call& call, std::uint64_t call_index, const Plan* plan);
 
 /// "plan a100-pcie (0123456789ab)", "the exact ring" or "no plan".
 std::string words_of(const Plan* plan);
 
 /// Who failed is the transport's to say; in which call of what, the executor's: adds that to its sentence
 /// unless another rank has.
-std::string with_call(const std::string& sentence, std::uint64_t operation, const Plan* plan);
+std::string with_call(const std::string& sentence, std::uint64_t call_index, const Plan* plan);
 
 /// The variant whose byte range holds `bytes`; a checked plan always has exactly one.
 const Variant& variant_for(const Plan& plan, std::uint64_t bytes);
 
-/// What the variant claims for a call. Out of place it is `claim_apart` where there is one, but for vectors
-/// that are `copied` before they are worked on, as those of 16 bits are, and for the elements behind the last
-/// whole row of every class, which are copied too; with both it is the rms of both. The rounding
-/// of the result to a type of 16 bits is part of the total.
+/// What the variant claims for a call. Out of place it is `claim_out_of_place` where there is one, but for
+/// vectors that are `copied` before they are worked on, as those of 16 bits are, and for the elements behind
+/// the last whole row of every class, which are copied too; with both it is the rms of both. The rounding of
+/// the result to a type of 16 bits is part of the total.
 CallClaim claim_for(const Variant& variant, const Call& call, bool copied);
 
 }  // namespace cerar::runtime

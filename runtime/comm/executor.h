@@ -24,7 +24,7 @@ class Executor {
   virtual void interrupt(std::string_view act) noexcept = 0;
 
   /// After `interrupt`, with no call under way: tells the other ranks, where `interrupt` did not.
-  virtual void give_up() noexcept {}
+  virtual void announce_abort() noexcept {}
 
   /// What has gone wrong since the last call returned, if something has.
   virtual std::optional<Error> failure() { return std::nullopt; }

@@ -1,5 +1,5 @@
 #include "runtime/base/error.h"
-#include "runtime/gloo/gloo_transport.h"
+#include "runtime/gloo/transport.h"
 
 namespace cerar::runtime {
 

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "runtime/base/deadline.h"
-#include "runtime/gloo/gloo_transport.h"
 #include "runtime/gloo/meeting/store.h"
 #include "runtime/gloo/ring.h"
+#include "runtime/gloo/transport.h"
 
 namespace cerar::runtime {
 

@@ -76,17 +76,17 @@ class HostExecutor final : public Executor {
       throw Error(failure_->code() == ErrorCode::aborted ? ErrorCode::aborted : ErrorCode::peer_failed,
                   fmt::format("this communicator failed before: {}", failure_->what()));
     }
-    CallReport report{.operation = operation_++};
+    CallReport report{.call_index = call_index_++};
     // A disagreement is found before any data moves and leaves the communicator as it was.
     try {
-      require_agreement(transport_->exchange(describe(call, report.operation, plan_.get())));
+      require_agreement(transport_->exchange(describe(call, report.call_index, plan_.get())));
       run(call, report);
       return report;
     } catch (const Error& error) {
       const auto own = interrupted();
       if (error.code() == ErrorCode::mismatch && !report.variant && !own) throw;
       const Error& first = own ? *own : error;
-      std::string sentence = with_call(first.what(), report.operation, plan_.get());
+      std::string sentence = with_call(first.what(), report.call_index, plan_.get());
       if (first.code() == ErrorCode::timeout) sentence = with_timeout_advice(std::move(sentence));
       const Error complete(first.code(), sentence);
       fail(complete);
@@ -119,7 +119,7 @@ class HostExecutor final : public Executor {
     }
   }
 
-  void give_up() noexcept override {
+  void announce_abort() noexcept override {
     const auto own = interrupted();
     if (own && !failure_) fail(*own);
   }
@@ -193,7 +193,7 @@ class HostExecutor final : public Executor {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<const HostKernels> kernels_;
   std::unique_ptr<Transport> transport_;
-  std::uint64_t operation_ = 0;
+  std::uint64_t call_index_ = 0;
   std::optional<Error> failure_;
   std::optional<Workspace> workspace_;
 

@@ -70,7 +70,7 @@ class LocalTransport final : public Transport {
     if (!wait(group.changed, lock, deadline, [&] { return group.failure || group.left == 0; }))
       fail(lock, ErrorCode::timeout,
            fmt::format("rank {} waited {} ms for other ranks to leave the call before all-reduce number {}.",
-                       rank_, group.timeout.count(), call.operation));
+                       rank_, group.timeout.count(), call.call_index));
     group.calls[rank_] = call;
     if (++group.arrived == size()) {
       group.left = size();

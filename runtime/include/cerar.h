@@ -179,11 +179,11 @@ CERAR_API cerarResult_t cerarAllReduce(const void* send, void* recv, size_t coun
 
 /* What the last successful all-reduce of a communicator did. */
 typedef struct {
-  /* Its name in the plan, "plain" for NCCL's own all-reduce; empty when nothing had to be sent. */
+  /* Its name in the plan, "baseline" for NCCL's own all-reduce; empty when nothing had to be sent. */
   char variant[64];
   int components;         /* c; divisors of N are exact in messages of f32 */
   int lanes;              /* parts that ran staggered */
-  uint64_t operation;     /* number of the call on this communicator, from 0 */
+  uint64_t call_index;    /* number of the call on this communicator, from 0 */
   uint64_t scratch_bytes; /* memory used beyond the caller's vectors */
   uint64_t sent_bytes;    /* payload sent by this rank */
   uint64_t messages;      /* sent by this rank */

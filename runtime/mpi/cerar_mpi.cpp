@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "runtime/api/sibling.h"
-#include "runtime/mpi/mpi_transport.h"
+#include "runtime/mpi/transport.h"
 
 cerarResult_t cerarCommInitMpi(cerarComm_t* comm, MPI_Comm mpi, cerarPlan_t plan, int timeout_ms) {
   using namespace cerar::runtime;

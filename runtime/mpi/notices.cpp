@@ -8,12 +8,12 @@
 
 namespace cerar::runtime {
 
-Notices::Notices(MPI_Comm comm, int tag) : comm_(comm), tag_(tag) {
+MpiNotices::MpiNotices(MPI_Comm comm, int tag) : comm_(comm), tag_(tag) {
   mpi_call("MPI_Comm_rank", MPI_Comm_rank, comm_, &rank_);
   mpi_call("MPI_Comm_size", MPI_Comm_size, comm_, &size_);
 }
 
-Notices::~Notices() {
+MpiNotices::~MpiNotices() {
   const auto turn = mpi_turn();
   for (auto notice = outgoing_.begin(); notice != outgoing_.end();) {
     int sent = 0;
@@ -26,7 +26,7 @@ Notices::~Notices() {
   if (!outgoing_.empty()) static_cast<void>(new std::list<Outgoing>(std::move(outgoing_)));
 }
 
-void Notices::tell_all(Notice::Kind kind, std::string text) {
+void MpiNotices::tell_all(Notice::Kind kind, std::string text) {
   told_ = true;
   text.resize(std::min(text.size(), kLongest));
   // In place, because a short string's bytes would move with it.
@@ -39,7 +39,7 @@ void Notices::tell_all(Notice::Kind kind, std::string text) {
   }
 }
 
-std::optional<Notice> Notices::next() {
+std::optional<Notice> MpiNotices::next() {
   int there = 0;
   MPI_Status status;
   mpi_call("MPI_Iprobe", MPI_Iprobe, MPI_ANY_SOURCE, tag_, comm_, &there, &status);

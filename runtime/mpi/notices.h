@@ -17,20 +17,20 @@ struct Notice {
   };
   Kind kind = Kind::waiting;
   int rank = 0;      ///< who says so
-  std::string text;  ///< one sentence, at most Notices::kLongest bytes
+  std::string text;  ///< one sentence, at most MpiNotices::kLongest bytes
 };
 
-/// Notices between the ranks of a communicator, on a tag of their own. All functions throw `system` when MPI
-/// fails.
-class Notices {
+/// MpiNotices between the ranks of a communicator, on a tag of their own. All functions throw `system` when
+/// MPI fails.
+class MpiNotices {
  public:
   static constexpr std::size_t kLongest = 1000;  // below every eager limit: needs no answer to be on its way
 
-  Notices(MPI_Comm comm, int tag);
+  MpiNotices(MPI_Comm comm, int tag);
   /// What MPI did not send yet keeps its memory for good.
-  ~Notices();
-  Notices(const Notices&) = delete;
-  Notices& operator=(const Notices&) = delete;
+  ~MpiNotices();
+  MpiNotices(const MpiNotices&) = delete;
+  MpiNotices& operator=(const MpiNotices&) = delete;
 
   void tell_all(Notice::Kind kind, std::string text);
   /// The next one that came, in the order of each sender.

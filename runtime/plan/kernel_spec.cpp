@@ -117,12 +117,13 @@ void add_plain(KernelSpec& spec, const runtime::Variant& variant, const runtime:
   spec.parameters["kDither"] = dither_table(variant, shape.components > shape.workers);
   spec.parameters["kEncode"] = encode_table(shape, tables.beta);
   spec.parameters["kDecode"] = reader.table("decode", tables.decode, dimensions);
-  const bool own_exact = !tables.decode_apart.empty();
+  const bool own_exact = !tables.decode_out_of_place.empty();
   const FloatTable none{{1, 1, 1}, {0.0f}};
   spec.parameters["kOwnExact"] = own_exact;
-  spec.parameters["kDecodeApart"] =
-      own_exact ? reader.table("decode_apart", tables.decode_apart, dimensions) : none;
-  spec.parameters["kOwnApart"] = own_exact ? reader.table("own_apart", tables.own_apart, dimensions) : none;
+  spec.parameters["kDecodeOutOfPlace"] =
+      own_exact ? reader.table("decode_out_of_place", tables.decode_out_of_place, dimensions) : none;
+  spec.parameters["kOwnOutOfPlace"] =
+      own_exact ? reader.table("own_out_of_place", tables.own_out_of_place, dimensions) : none;
 }
 
 void add_differential(KernelSpec& spec, const runtime::Variant& variant,

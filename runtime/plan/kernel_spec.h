@@ -33,9 +33,9 @@ struct KernelSpec {
 /// character outside [A-Za-z0-9_] replaced by '_'. Plain messages:
 ///   kEncode[p][n][k] = beta_j(t)[k] - beta_j(t - N)[k],  t = visit_time(p, n),  j = chain_at(p, t)
 /// beta(s) = 0 for s <= 0, with a last row of zeros for phases that are multiples of Q, which have one visit
-/// less. kOwnExact where there is decode_apart. Throws `invalid_plan` where a table does not have the size
-/// that its shape asks for or where epsilon is not positive, and `unsupported` for plain messages of more
-/// than `kMostPlainTerms` terms.
+/// less. kOwnExact where there is decode_out_of_place. Throws `invalid_plan` where a table does not have the
+/// size that its shape asks for or where epsilon is not positive, and `unsupported` for plain messages of
+/// more than `kMostPlainTerms` terms.
 inline constexpr int kMostPlainTerms = 64;
 KernelSpec make_kernel_spec(const Variant& variant);
 

@@ -47,19 +47,20 @@ struct PlainTables {
   /// large numbers cancel there.
   std::vector<float> decode;
   /// [workers][terms][terms]: the same for calls out of place, where a rank still has its own vector g when
-  /// it decodes; optimal for the other ranks' vectors alone. Empty, with own_apart: `decode` serves all
-  /// calls.
-  std::vector<float> decode_apart;
-  /// [workers][terms][terms], [p][m][k]: component k of the sum gets own_apart[p][m][k] g_m besides, which
-  /// makes the rank's own part of it exact: own_apart[p] = I - V_(p,0) D_p, D_p what decode_apart stands for.
-  std::vector<float> own_apart;
+  /// it decodes; optimal for the other ranks' vectors alone. Empty, with own_out_of_place: `decode` serves
+  /// all calls.
+  std::vector<float> decode_out_of_place;
+  /// [workers][terms][terms], [p][m][k]: component k of the sum gets own_out_of_place[p][m][k] g_m besides,
+  /// which makes the rank's own part of it exact: own_out_of_place[p] = I - V_(p,0) D_p, D_p what
+  /// decode_out_of_place stands for.
+  std::vector<float> own_out_of_place;
 };
 
 /// Codes whose kernels decode vectors out of place on their own: up to this many terms a GPU holds the
 /// samples and the rank's own components in registers (at most 72). Exact codes have nothing to correct.
-inline constexpr int kMostApartTerms = 4;
-constexpr bool can_decode_apart(const Shape& shape) {
-  return shape.components > shape.workers && shape.terms <= kMostApartTerms;
+inline constexpr int kMostOutOfPlaceTerms = 4;
+constexpr bool can_decode_out_of_place(const Shape& shape) {
+  return shape.components > shape.workers && shape.terms <= kMostOutOfPlaceTerms;
 }
 
 /// Differential codes (c = rN, r >= 2), Toeplitz in the component: rows per phase p.
@@ -85,8 +86,8 @@ using Tables = std::variant<SumTables, PlainTables, DifferentialTables>;
 struct Prediction {
   double fixed_us = 0;
   double us_per_mib = 0;
-  double ring_fixed_us = 0;
-  double ring_us_per_mib = 0;
+  double baseline_fixed_us = 0;
+  double baseline_us_per_mib = 0;
 };
 
 /// A compiled file: `target` is "source", "host", an architecture such as "sm_80", or "compute_80" for PTX.
@@ -118,12 +119,13 @@ struct Variant {
   Messages messages = Messages::sum;
   Shape shape;
   Wire wire = Wire::f32;
-  int block = 128;                        ///< elements that share a scale, for wires of block fixed point
-  int interleave = 32;                    ///< G, elements per line; a power of two
-  int lanes = 1;                          ///< pieces of the vector under way at once; small vectors use fewer
-  std::uint64_t message_bytes = 65536;    ///< preferred size of a message; sets the size of the pieces
-  ErrorClaim claim;                       ///< of every call, but where there is claim_apart:
-  std::optional<ErrorClaim> claim_apart;  ///< of whole rows out of place, for plain codes with decode_apart
+  int block = 128;                      ///< elements that share a scale, for wires of block fixed point
+  int interleave = 32;                  ///< G, elements per line; a power of two
+  int lanes = 1;                        ///< pieces of the vector under way at once; small vectors use fewer
+  std::uint64_t message_bytes = 65536;  ///< preferred size of a message; sets the size of the pieces
+  ErrorClaim claim;                     ///< of every call, but where there is claim_out_of_place:
+  std::optional<ErrorClaim>
+      claim_out_of_place;  ///< of whole rows out of place, for plain codes with decode_out_of_place
   Tables tables;
   double growth = 1;  ///< what follows from the tables: growth_of(), runtime/plan/message_range.h
   Prediction prediction;

@@ -30,12 +30,13 @@ std::optional<std::string> problem_of(const Shape& shape, const PlainTables& tab
           "exactly an f32",
           at / terms / visits, visit, at % terms, tables.beta[at], shape.workers, increment);
   }
-  if (!tables.decode_apart.empty() && !can_decode_apart(shape))
+  if (!tables.decode_out_of_place.empty() && !can_decode_out_of_place(shape))
     return fmt::format(
-        "decode_apart is there, but it is for c > N components and at most {} terms, and this code has c = "
+        "decode_out_of_place is there, but it is for c > N components and at most {} terms, and this code "
+        "has c = "
         "{}, "
         "N = {} and {} terms",
-        kMostApartTerms, shape.components, shape.workers, shape.terms);
+        kMostOutOfPlaceTerms, shape.components, shape.workers, shape.terms);
   return std::nullopt;
 }
 
@@ -101,11 +102,15 @@ void check_tables(const Variant& variant) {
     check_table(variant, "beta", plain->beta,
                 static_cast<std::size_t>(shape.chains) * static_cast<std::size_t>(shape.visits) * terms);
     check_table(variant, "decode", plain->decode, workers * terms * terms);
-    const bool apart = variant.claim_apart || !plain->decode_apart.empty() || !plain->own_apart.empty();
-    if (apart && !variant.claim_apart)
-      fail(fmt::format("variant {}: decode_apart or own_apart is there without errors_apart.", variant.name));
-    check_table(variant, "decode_apart", plain->decode_apart, apart ? workers * terms * terms : 0);
-    check_table(variant, "own_apart", plain->own_apart, apart ? workers * terms * terms : 0);
+    const bool apart =
+        variant.claim_out_of_place || !plain->decode_out_of_place.empty() || !plain->own_out_of_place.empty();
+    if (apart && !variant.claim_out_of_place)
+      fail(fmt::format(
+          "variant {}: decode_out_of_place or own_out_of_place is there without errors_out_of_place.",
+          variant.name));
+    check_table(variant, "decode_out_of_place", plain->decode_out_of_place,
+                apart ? workers * terms * terms : 0);
+    check_table(variant, "own_out_of_place", plain->own_out_of_place, apart ? workers * terms * terms : 0);
   } else if (const auto* differential = std::get_if<DifferentialTables>(&variant.tables)) {
     check_table(variant, "open", differential->open, workers * 3);
     check_table(variant, "extend", differential->extend, workers * 3);
@@ -156,8 +161,8 @@ void check_variant(const Plan& plan, const Variant& variant) {
         "variant {}: construction is {}, which has no {} messages with {} components on {} workers.",
         variant.name, name_of(variant.construction), name_of(variant.messages), variant.shape.components,
         plan.workers));
-  if (variant.claim_apart && variant.messages != Messages::plain)
-    fail(fmt::format("variant {}: errors_apart is there, which {} messages do not have.", variant.name,
+  if (variant.claim_out_of_place && variant.messages != Messages::plain)
+    fail(fmt::format("variant {}: errors_out_of_place is there, which {} messages do not have.", variant.name,
                      name_of(variant.messages)));
   check_tables(variant);
   if (const auto problem = table_problem(variant))

@@ -58,16 +58,17 @@ ErrorClaim read_claim(const YamlReader& node) {
 }
 
 Prediction read_prediction(const YamlReader& node) {
-  node.allow_only({"fixed_us", "us_per_mib", "ring_fixed_us", "ring_us_per_mib"});
+  node.allow_only({"fixed_us", "us_per_mib", "baseline_fixed_us", "baseline_us_per_mib"});
   return {.fixed_us = node.at("fixed_us").number(0, 1e300),
           .us_per_mib = node.at("us_per_mib").number(0, 1e300),
-          .ring_fixed_us = node.at("ring_fixed_us").number(0, 1e300),
-          .ring_us_per_mib = node.at("ring_us_per_mib").number(0, 1e300)};
+          .baseline_fixed_us = node.at("baseline_fixed_us").number(0, 1e300),
+          .baseline_us_per_mib = node.at("baseline_us_per_mib").number(0, 1e300)};
 }
 
 // One of them asks for the others.
 bool has_apart(const YamlReader& node) {
-  return node.find("errors_apart") || node.find("decode_apart") || node.find("own_apart");
+  return node.find("errors_out_of_place") || node.find("decode_out_of_place") ||
+         node.find("own_out_of_place");
 }
 
 Tables read_tables(const YamlReader& node, const Shape& shape, Messages messages) {
@@ -78,11 +79,11 @@ Tables read_tables(const YamlReader& node, const Shape& shape, Messages messages
                visits = static_cast<std::size_t>(shape.visits);
     PlainTables tables{.beta = node.at("beta").table({chains, visits, terms}),
                        .decode = read_floats(node.at("decode"), {workers, terms, terms}),
-                       .decode_apart = {},
-                       .own_apart = {}};
+                       .decode_out_of_place = {},
+                       .own_out_of_place = {}};
     if (has_apart(node)) {
-      tables.decode_apart = read_floats(node.at("decode_apart"), {workers, terms, terms});
-      tables.own_apart = read_floats(node.at("own_apart"), {workers, terms, terms});
+      tables.decode_out_of_place = read_floats(node.at("decode_out_of_place"), {workers, terms, terms});
+      tables.own_out_of_place = read_floats(node.at("own_out_of_place"), {workers, terms, terms});
     }
     return tables;
   }
@@ -101,10 +102,17 @@ void refuse_other_tables(const YamlReader& node, Messages messages) {
   static constexpr struct {
     const char* key;
     bool plain, differential;
-  } kTables[] = {{"beta", true, false},         {"decode", true, true},     {"epsilon", false, true},
-                 {"shift", false, true},        {"own_exact", false, true}, {"open", false, true},
-                 {"extend", false, true},       {"own", false, true},       {"errors_apart", true, false},
-                 {"decode_apart", true, false}, {"own_apart", true, false}};
+  } kTables[] = {{"beta", true, false},
+                 {"decode", true, true},
+                 {"epsilon", false, true},
+                 {"shift", false, true},
+                 {"own_exact", false, true},
+                 {"open", false, true},
+                 {"extend", false, true},
+                 {"own", false, true},
+                 {"errors_out_of_place", true, false},
+                 {"decode_out_of_place", true, false},
+                 {"own_out_of_place", true, false}};
   for (const auto& table : kTables)
     if (!(messages == Messages::plain && table.plain) &&
         !(messages == Messages::differential && table.differential))
@@ -173,9 +181,9 @@ Variant read_variant(const YamlReader& node, int workers) {
                    "kernels",
                    "files",
                    "block",
-                   "errors_apart",
-                   "decode_apart",
-                   "own_apart",
+                   "errors_out_of_place",
+                   "decode_out_of_place",
+                   "own_out_of_place",
                    "identical_on_all_ranks"});
   Variant variant;
   variant.name = node.at("name").text();
@@ -207,7 +215,7 @@ Variant read_variant(const YamlReader& node, int workers) {
   node.at("identical_on_all_ranks").boolean();  // compared when the rest is known to fit together
   variant.prediction = read_prediction(node.at("predicted"));
   refuse_other_tables(node, variant.messages);
-  if (has_apart(node)) variant.claim_apart = read_claim(node.at("errors_apart"));
+  if (has_apart(node)) variant.claim_out_of_place = read_claim(node.at("errors_out_of_place"));
   variant.tables = read_tables(node, variant.shape, variant.messages);
   variant.growth = growth_of(variant.shape, variant.tables);
   variant.kernels = read_kernels(node.at("kernels"));

@@ -9,7 +9,7 @@
 
 namespace cerar::runtime {
 
-inline constexpr char kPlanFormat[] = "cerar-plan/1";
+inline constexpr char kPlanFormat[] = "cerar-plan/2";
 inline constexpr char kPlanFileName[] = "plan.yaml";
 /// Last line of plan.yaml: this key and the SHA-256 of every byte before it.
 inline constexpr char kDigestKey[] = "digest: ";

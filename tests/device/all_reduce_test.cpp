@@ -265,7 +265,7 @@ TEST_F(Device, TheBaselineIsUsedWhereThePlanSaysSo) {
   for (const std::size_t count : {999u, 1000u, 1001u}) {
     const Vectors vectors = inputs(4, count, Input::integers);
     expect_exact_sums(vectors, all_reduce(ranks, vectors, true));
-    EXPECT_EQ(std::string(last_call(ranks).variant) == "plain", count <= 1000) << count;
+    EXPECT_EQ(std::string(last_call(ranks).variant) == "baseline", count <= 1000) << count;
   }
   const DeviceRanks without(Link::nccl, "", 4);
   const Vectors vectors = inputs(4, 5000, Input::integers);
@@ -277,7 +277,7 @@ TEST_F(Device, TheBaselineIsUsedWhereThePlanSaysSo) {
     });
   EXPECT_EQ(counted().bytes_live, before);
   expect_exact_sums(vectors, all_reduce(without, vectors, false));
-  EXPECT_STREQ(last_call(without).variant, "plain");
+  EXPECT_STREQ(last_call(without).variant, "baseline");
 }
 
 TEST_F(Device, SteadyCallsNeitherAllocateNorWait) {

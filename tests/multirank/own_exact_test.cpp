@@ -44,7 +44,7 @@ double claimed(const LocalRanks& ranks) {
 }
 
 TEST_P(OwnExact, TheClaimIsNearTheLeastErrorOfSuchDecoding) {
-  const auto claim = variant().claim_apart;
+  const auto claim = variant().claim_out_of_place;
   ASSERT_TRUE(claim);
   EXPECT_GE(claim->total, 0.99 * GetParam().golden);
   EXPECT_LE(claim->total, (1 + GetParam().excess) * GetParam().golden);
@@ -83,7 +83,7 @@ TEST_P(OwnExact, CountsThatDoNotDivideClaimWhatTheirPaddedRowAllows) {
     const double claim = claimed(ranks),
                  tail = static_cast<double>(count % row()) / static_cast<double>(count);
     const double expected = std::sqrt(tail * std::pow(tables.claim.total, 2) +
-                                      (1 - tail) * std::pow(tables.claim_apart->total, 2));
+                                      (1 - tail) * std::pow(tables.claim_out_of_place->total, 2));
     EXPECT_NEAR(claim / expected, 1, 1e-12) << count;
     EXPECT_EQ(errors.wrong, 0u) << count;
     if (count < row() - 1) continue;  // too few for statistics
@@ -112,7 +112,7 @@ TEST_P(OwnExact, ARankAmongZerosGetsItsOwnVectorBack) {
       }
       error[in_place] = std::sqrt(square / scale);
     }
-    EXPECT_LE(error[false], 0.6 * tables.claim_apart->noise);
+    EXPECT_LE(error[false], 0.6 * tables.claim_out_of_place->noise);
     EXPECT_LE(error[false], 0.4 * error[true]);
     EXPECT_GE(error[true], tables.claim.approximation);
   }

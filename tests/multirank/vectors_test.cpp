@@ -94,7 +94,7 @@ TEST_P(Vector, InPlaceAndOutOfPlaceAgreeBitForBitWhereTheyDecodeAlikeAndInputsSt
   const Vectors copy = original;
   Vectors in_place = all_reduce(ranks, original, true), out_of_place = all_reduce(ranks, original, false);
   EXPECT_TRUE(bit_equal(original, copy));
-  const bool apart = runtime::load_plan(directory()).variants[0].claim_apart.has_value();
+  const bool apart = runtime::load_plan(directory()).variants[0].claim_out_of_place.has_value();
   EXPECT_EQ(bit_equal(in_place, out_of_place), !apart);
   const std::size_t tail = kCount % (static_cast<std::size_t>(GetParam().components) * 32);
   ASSERT_GT(tail, 0u);

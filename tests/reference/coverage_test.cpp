@@ -133,8 +133,8 @@ TEST(Coverage, EveryNumberOfAPlainCode) {
       for (std::size_t later = i; later < values.size(); later += revolution) values[later] += step;
     });
   EXPECT_GT(beta.by_source, beta.entries / 2) << "most changes should respect the rule of exact increments";
-  for (auto table : {&runtime::PlainTables::decode, &runtime::PlainTables::decode_apart,
-                     &runtime::PlainTables::own_apart}) {
+  for (auto table : {&runtime::PlainTables::decode, &runtime::PlainTables::decode_out_of_place,
+                     &runtime::PlainTables::own_out_of_place}) {
     Caught caught;
     for (std::size_t i = 0; i < (intact.*table).size(); ++i)
       count(plan, caught, std::to_string(i), [&](runtime::Variant& variant) {

@@ -48,11 +48,11 @@ TEST_P(PlainDamage, DecoderIsNamedByClaimAndSource) {
 
 // The claim out of place alone: calls in place do without these tables.
 TEST_P(PlainDamage, TablesForCallsOutOfPlaceAreNamedByTheirClaimAndSource) {
-  for (auto table : {&runtime::PlainTables::decode_apart, &runtime::PlainTables::own_apart}) {
+  for (auto table : {&runtime::PlainTables::decode_out_of_place, &runtime::PlainTables::own_out_of_place}) {
     const auto plan = copy_of(plain_plan());
     alter_plan(plan, GetParam(), [&](runtime::Plan& altered) { (tables_of(altered).*table)[4] *= 1.5f; });
     const auto lines = differences_of(plan);
-    expect_line(lines, {kVariant, "errors_apart.", "recomputed from the code tables"});
+    expect_line(lines, {kVariant, "errors_out_of_place.", "recomputed from the code tables"});
     expect_line(lines, {kVariant, "kernels/optimized-c12.cu differs", "in the parameter k"});
     for (const auto& line : lines) EXPECT_EQ(line.find("errors."), std::string::npos) << line;
   }
@@ -60,9 +60,11 @@ TEST_P(PlainDamage, TablesForCallsOutOfPlaceAreNamedByTheirClaimAndSource) {
 
 TEST_P(PlainDamage, AnotherClaimOutOfPlaceIsNamed) {
   const auto plan = copy_of(plain_plan());
-  alter_plan(plan, GetParam(),
-             [](runtime::Plan& altered) { variant_of(altered, kVariant).claim_apart->total *= 1 + 1e-6; });
-  expect_line(differences_of(plan), {kVariant, "errors_apart.total", "recomputed from the code tables"});
+  alter_plan(plan, GetParam(), [](runtime::Plan& altered) {
+    variant_of(altered, kVariant).claim_out_of_place->total *= 1 + 1e-6;
+  });
+  expect_line(differences_of(plan),
+              {kVariant, "errors_out_of_place.total", "recomputed from the code tables"});
 }
 
 // The last visit's coefficient is the start of no other increment, so its own can be any f32.
@@ -81,7 +83,7 @@ TEST_P(PlainDamage, BetaIsNamedByClaimAndSource) {
 }
 
 TEST_P(PlainDamage, CoefficientsThatAreNoF32AreNamed) {
-  for (const char* key : {"beta", "decode", "decode_apart", "own_apart"}) {
+  for (const char* key : {"beta", "decode", "decode_out_of_place", "own_out_of_place"}) {
     const auto plan = copy_of(plain_plan());
     alter_text(plan, GetParam(),
                [&](const std::string& text) { return with_digit_changed(text, kVariant, key); });

@@ -47,7 +47,7 @@ std::string plan_directory(runtime::Construction construction, int workers, int 
 }
 
 const runtime::ErrorClaim& claim_of(const runtime::Variant& variant, bool in_place) {
-  return !in_place && variant.claim_apart ? *variant.claim_apart : variant.claim;
+  return !in_place && variant.claim_out_of_place ? *variant.claim_out_of_place : variant.claim;
 }
 
 }  // namespace cerar::test

@@ -75,7 +75,7 @@ void check_claims(const runtime::Plan& plan, Findings& findings) {
     }
     const Comparison compare(variant, "the code tables", findings);
     compare_claims(compare, "errors", variant.claim, claim);
-    if (apart) compare_claims(compare, "errors_apart", *variant.claim_apart, *apart);
+    if (apart) compare_claims(compare, "errors_out_of_place", *variant.claim_out_of_place, *apart);
     const double error = std::hypot(
         claim.total, runtime::result_rounding(variant.messages, variant.shape, variant.wire, plan.data_type));
     if (error > plan.max_error && !is_exact(variant))
@@ -105,8 +105,9 @@ void check_predictions(const runtime::Plan& plan, Findings& findings) {
     compare.setting("message_bytes", variant.message_bytes, topology.message_bytes);
     compare.figure("predicted.fixed_us", variant.prediction.fixed_us, cost.fixed_us);
     compare.figure("predicted.us_per_mib", variant.prediction.us_per_mib, cost.us_per_mib);
-    compare.figure("predicted.ring_fixed_us", variant.prediction.ring_fixed_us, baseline.fixed_us);
-    compare.figure("predicted.ring_us_per_mib", variant.prediction.ring_us_per_mib, baseline.us_per_mib);
+    compare.figure("predicted.baseline_fixed_us", variant.prediction.baseline_fixed_us, baseline.fixed_us);
+    compare.figure("predicted.baseline_us_per_mib", variant.prediction.baseline_us_per_mib,
+                   baseline.us_per_mib);
   }
 }
 

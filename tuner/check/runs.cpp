@@ -24,7 +24,7 @@ void check_error(const runtime::LocalRanks& ranks, const runtime::Variant& varia
                  bool in_place, Findings& findings) {
   const auto errors =
       runtime::measure_errors(ranks, {.count = count, .input = runtime::Input::normal, .in_place = in_place});
-  const double claim = in_place ? variant.claim.total : variant.claim_apart->total;
+  const double claim = in_place ? variant.claim.total : variant.claim_out_of_place->total;
   const double share = errors.relative_rms / claim;
   const char* const place = in_place ? "" : " out of place";
   if (!(share >= kLeastOfClaim && share <= kMostOfClaim))
@@ -49,7 +49,7 @@ void check_runs(const RebuiltPlan& rebuilt, const std::function<void(const std::
       continue;
     }
     check_error(ranks, variant, count, true, findings);
-    if (variant.claim_apart) check_error(ranks, variant, count, false, findings);
+    if (variant.claim_out_of_place) check_error(ranks, variant, count, false, findings);
   }
 }
 

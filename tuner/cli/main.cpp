@@ -11,7 +11,7 @@ void add_tune_options(CLI::App& app, cerar::tuner::TuneArguments& tune) {
   app.add_option("--components", tune.components, "only this number of components c");
   app.add_option("--max-error", tune.max_error,
                  "largest relative rms error allowed (default: 1e-3; where\nmessages have the type of the "
-                 "vector at least what the plain ring has)");
+                 "vector at least what the exact ring has)");
   app.add_option("--max-condition", tune.max_condition, "largest condition number of a code");
   app.add_option(
       "--construction", tune.construction,

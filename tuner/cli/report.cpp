@@ -93,22 +93,23 @@ std::string variants_table(const runtime::Plan& plan) {
                                     ? std::max<std::uint64_t>(std::uint64_t{1} << 30, 2 * variant.min_bytes)
                                     : variant.max_bytes;
     const double mib = static_cast<double>(bytes) / 1048576.0;
-    rows.push_back(
-        {variant.name, bytes_text(variant.min_bytes), bytes_text(variant.max_bytes),
-         std::to_string(variant.shape.components), std::string(runtime::name_of(variant.wire)),
-         std::to_string(variant.shape.rounds),
-         is_exact(variant) ? "exact" : fmt::format("{:.2e}", error_of(variant, plan.data_type)),
-         is_identical_on_all_ranks(variant) ? "identical" : "differ", std::to_string(variant.lanes),
-         fmt::format("{:.0f}{}", variant.prediction.fixed_us + variant.prediction.us_per_mib * mib,
-                     unbounded ? fmt::format(" ({})", bytes_text(bytes)) : ""),
-         fmt::format("{:.0f}", variant.prediction.ring_fixed_us + variant.prediction.ring_us_per_mib * mib)});
+    rows.push_back({variant.name, bytes_text(variant.min_bytes), bytes_text(variant.max_bytes),
+                    std::to_string(variant.shape.components), std::string(runtime::name_of(variant.wire)),
+                    std::to_string(variant.shape.rounds),
+                    is_exact(variant) ? "exact" : fmt::format("{:.2e}", error_of(variant, plan.data_type)),
+                    is_identical_on_all_ranks(variant) ? "identical" : "differ",
+                    std::to_string(variant.lanes),
+                    fmt::format("{:.0f}{}", variant.prediction.fixed_us + variant.prediction.us_per_mib * mib,
+                                unbounded ? fmt::format(" ({})", bytes_text(bytes)) : ""),
+                    fmt::format("{:.0f}", variant.prediction.baseline_fixed_us +
+                                              variant.prediction.baseline_us_per_mib * mib)});
   }
   std::string text = table_text(rows);
   text += "ranks: whether all end with the same bits, or differ by about the error (of rounding, if exact)\n";
   for (const auto& variant : plan.variants)
-    if (variant.claim_apart)
+    if (variant.claim_out_of_place)
       text += fmt::format("{}: error {:.2e} out of place, for vectors of f32\n", variant.name,
-                          variant.claim_apart->total);
+                          variant.claim_out_of_place->total);
   if (!plan.baseline_faster.empty())
     text += fmt::format("the {} is predicted faster: {}; transports that offer it use it there\n",
                         plan.baseline, ranges_text(plan.baseline_faster));
@@ -205,23 +206,25 @@ nlohmann::json tune_json(const std::vector<Candidate>& candidates, const runtime
 nlohmann::json plan_json(const runtime::Plan& plan) {
   nlohmann::json variants = nlohmann::json::array();
   for (const auto& variant : plan.variants) {
-    variants.push_back({{"name", variant.name},
-                        {"min_bytes", variant.min_bytes},
-                        {"max_bytes", variant.max_bytes},
-                        {"construction", runtime::name_of(variant.construction)},
-                        {"messages", runtime::name_of(variant.messages)},
-                        {"components", variant.shape.components},
-                        {"rounds", variant.shape.rounds},
-                        {"wire", runtime::name_of(variant.wire)},
-                        {"lanes", variant.lanes},
-                        {"errors", claim_json(variant.claim)},
-                        {"exact", is_exact(variant)},
-                        {"error", is_exact(variant) ? 0 : error_of(variant, plan.data_type)},
-                        {"identical_on_all_ranks", is_identical_on_all_ranks(variant)},
-                        {"fixed_us", variant.prediction.fixed_us},
-                        {"us_per_mib", variant.prediction.us_per_mib},
-                        {"large_ratio", variant.prediction.us_per_mib / variant.prediction.ring_us_per_mib}});
-    if (variant.claim_apart) variants.back()["errors_apart"] = claim_json(*variant.claim_apart);
+    variants.push_back(
+        {{"name", variant.name},
+         {"min_bytes", variant.min_bytes},
+         {"max_bytes", variant.max_bytes},
+         {"construction", runtime::name_of(variant.construction)},
+         {"messages", runtime::name_of(variant.messages)},
+         {"components", variant.shape.components},
+         {"rounds", variant.shape.rounds},
+         {"wire", runtime::name_of(variant.wire)},
+         {"lanes", variant.lanes},
+         {"errors", claim_json(variant.claim)},
+         {"exact", is_exact(variant)},
+         {"error", is_exact(variant) ? 0 : error_of(variant, plan.data_type)},
+         {"identical_on_all_ranks", is_identical_on_all_ranks(variant)},
+         {"fixed_us", variant.prediction.fixed_us},
+         {"us_per_mib", variant.prediction.us_per_mib},
+         {"large_ratio", variant.prediction.us_per_mib / variant.prediction.baseline_us_per_mib}});
+    if (variant.claim_out_of_place)
+      variants.back()["errors_out_of_place"] = claim_json(*variant.claim_out_of_place);
   }
   nlohmann::json ranges = nlohmann::json::array();
   for (const auto& range : plan.baseline_faster)

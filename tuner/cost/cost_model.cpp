@@ -36,7 +36,7 @@ CostLine baseline_cost(const Topology& topology, int workers) {
 }
 
 std::string baseline_name(const Topology& topology) {
-  return topology.baseline ? topology.baseline->name : "plain ring";
+  return topology.baseline ? topology.baseline->name : "exact ring";
 }
 
 }  // namespace cerar::tuner

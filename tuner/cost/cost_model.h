@@ -28,7 +28,7 @@ struct ElementBytes {
 CostLine cost_of(const Topology& topology, const runtime::Shape& shape, runtime::Messages messages,
                  ElementBytes bytes = {});
 
-/// The topology's baseline at N workers, or CERAR's own plain ring (c = N) where it names none.
+/// The topology's baseline at N workers, or CERAR's own exact ring (c = N) where it names none.
 CostLine baseline_cost(const Topology& topology, int workers);
 
 /// Name of what baseline_cost describes.

@@ -45,13 +45,13 @@ runtime::Plan build_plan(const std::vector<Candidate>& candidates, const Selecti
     variant.lanes = topology.lanes;
     variant.message_bytes = topology.message_bytes;
     variant.claim = candidate.claim;
-    variant.claim_apart = candidate.claim_apart;
+    variant.claim_out_of_place = candidate.claim_out_of_place;
     variant.tables = candidate.tables;
     variant.growth = runtime::growth_of(variant.shape, variant.tables);
     variant.prediction = {.fixed_us = candidate.cost.fixed_us,
                           .us_per_mib = candidate.cost.us_per_mib,
-                          .ring_fixed_us = baseline.fixed_us,
-                          .ring_us_per_mib = baseline.us_per_mib};
+                          .baseline_fixed_us = baseline.fixed_us,
+                          .baseline_us_per_mib = baseline.us_per_mib};
     plan.variants.push_back(std::move(variant));
   }
   runtime::check_plan(plan);

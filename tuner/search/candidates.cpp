@@ -40,7 +40,7 @@ constexpr double kUselessError = 0.5;
 struct Design {
   runtime::Tables tables;
   runtime::ErrorClaim claim;
-  std::optional<runtime::ErrorClaim> claim_apart;
+  std::optional<runtime::ErrorClaim> claim_out_of_place;
   std::string stop_reason;
 };
 
@@ -57,7 +57,7 @@ Design design_plain(Construction construction, const runtime::Shape& shape, doub
         design(shape.workers, shape.components, {.nu = nu, .condition_limit = limit, .step = step});
     PlainDesign tables = plain_design(best.code, nu);
     if (tables.claim.condition <= max_condition)
-      return {std::move(tables.tables), tables.claim, tables.claim_apart,
+      return {std::move(tables.tables), tables.claim, tables.claim_out_of_place,
               construction == Construction::optimized ? name_of(best.stop) : ""};
     // The rounding of tables moved it past the limit, by about as much as it will the next time.
     limit *= max_condition / tables.claim.condition * (1 - 1e-7);
@@ -186,7 +186,7 @@ void add_approximate(const Topology& topology, const SearchOptions& options, Con
   }
   candidate.tables = std::move(design.tables);
   candidate.claim = design.claim;
-  candidate.claim_apart = design.claim_apart;
+  candidate.claim_out_of_place = design.claim_out_of_place;
   candidate.rounding = runtime::result_rounding(candidate.messages, candidate.shape, wire, options.type);
   candidate.stop_reason = std::move(design.stop_reason);
   candidate.cost = cost_of_candidate(topology, options, candidate);

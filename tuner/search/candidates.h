@@ -38,8 +38,8 @@ struct Candidate {
   runtime::Messages messages = runtime::Messages::sum;
   runtime::Shape shape;
   runtime::Wire wire = runtime::Wire::f32;
-  runtime::ErrorClaim claim;                       ///< of every call; what a budget is compared with
-  std::optional<runtime::ErrorClaim> claim_apart;  ///< of calls out of place, where it is another
+  runtime::ErrorClaim claim;                              ///< of every call; what a budget is compared with
+  std::optional<runtime::ErrorClaim> claim_out_of_place;  ///< of calls out of place, where it is another
   runtime::Tables tables;
   double rounding = 0;  ///< of the result to vectors of 16 bits
   CostLine cost;

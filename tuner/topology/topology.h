@@ -25,7 +25,7 @@ struct Topology {
   double memory_bandwidth_gbs = 0;      ///< reads and writes together, of the memory the vector lives in
   int lanes = 1;                        ///< pieces of a vector that are under way at once
   std::uint64_t message_bytes = 65536;  ///< preferred size of a message of one piece
-  std::optional<Baseline> baseline;     ///< none: the plain ring of CERAR itself
+  std::optional<Baseline> baseline;     ///< none: the exact ring of CERAR itself
   std::vector<std::string> architectures;  ///< of its GPUs, "sm_80"; empty for hosts
   std::string fingerprint;                 ///< SHA-256 of the file
 };

@@ -9,10 +9,10 @@
 #include "runtime/comm/call.h"
 #include "runtime/comm/pieces.h"
 #include "runtime/gpu/executor/call_checks.h"
-#include "runtime/gpu/executor/call_watch.h"
 #include "runtime/gpu/executor/device_kernels.h"
 #include "runtime/gpu/executor/device_lane.h"
 #include "runtime/gpu/executor/device_work.h"
+#include "runtime/gpu/executor/watchdog.h"
 #include "runtime/plan/names.h"
 
 namespace cerar::runtime {
@@ -35,17 +35,17 @@ class CudaExecutor final : public Executor {
         transport_(std::move(transport)),
         device_(transport_->device()),
         forked_(device_),
-        watch_(device_, *transport_, timeout, words_of(plan_.get())) {
+        watchdog_(device_, *transport_, timeout, words_of(plan_.get())) {
     if (meets) meet();
     if (plan) kernels_.emplace(device_, std::move(plan));
   }
 
   ~CudaExecutor() override {
     const OutsideCaptures outside;
-    watch_.drain();
-    watch_.stop();  // after a failure it has ended what is enqueued, which freeing memory may wait for
+    watchdog_.drain();
+    watchdog_.stop();  // after a failure it has ended what is enqueued, which freeing memory may wait for
     // More calls than the watch follows, and replays of graphs.
-    if (!watch_.failure())
+    if (!watchdog_.failure())
       for (const auto& lane : lanes_) lane.finish();
     transport_.reset();  // before the memory that its kernels work on
     lanes_.clear();
@@ -57,10 +57,10 @@ class CudaExecutor final : public Executor {
     const OnDevice current(*device_);
     const std::uint64_t capture = check_call(call, *device_);
     const bool captured = capture != 0;
-    CallReport report{.operation = operation_};
+    CallReport report{.call_index = call_index_};
     if (call.count == 0 || transport_->size() == 1) {
       copy_alone(call);
-      ++operation_;
+      ++call_index_;
       return report;
     }
     if (captured && !transport_->can_be_captured())
@@ -69,16 +69,16 @@ class CudaExecutor final : public Executor {
                   "outside the capture.");
     require_lanes_in(capture);
     const CallShape& shape = prepared(call, captured, stream_of(call));
-    ++operation_;
-    CallWatch::Call* const watched = captured ? nullptr : watch_.take(report.operation);
+    ++call_index_;
+    Watchdog::Call* const watched = captured ? nullptr : watchdog_.take(report.call_index);
     try {
       enqueue(call, shape, watched ? watched->started : forked_, report);
       if (watched) record(watched->finished, stream_of(call));
-      watch_.under_way(watched);
+      watchdog_.under_way(watched);
     } catch (const Error& error) {
       // Whatever was enqueued may wait for what was not.
-      watch_.drop(watched);
-      fail(error, report.operation);
+      watchdog_.drop(watched);
+      fail(error, report.call_index);
     }
     return report;
   }
@@ -94,16 +94,16 @@ class CudaExecutor final : public Executor {
     try {
       transport_->prepare_all_reduce(call.count, call.type, call.reduction == Reduction::average);
     } catch (const Error& error) {
-      fail(error, operation_);
+      fail(error, call_index_);
     }
   }
 
-  std::optional<Error> failure() override { return watch_.failure(); }
+  std::optional<Error> failure() override { return watchdog_.failure(); }
 
   // The watch's thread ends what is enqueued, and NCCL's calls.
   void interrupt(std::string_view act) noexcept override {
     try {
-      watch_.fail(Error(ErrorCode::aborted, fmt::format("rank {} {}.", transport_->rank(), act)));
+      watchdog_.fail(Error(ErrorCode::aborted, fmt::format("rank {} {}.", transport_->rank(), act)));
     } catch (const std::exception&) {  // no memory for the sentence
     }
   }
@@ -111,9 +111,9 @@ class CudaExecutor final : public Executor {
  private:
   using Key = std::tuple<std::uint64_t, DataType, Reduction>;
 
-  [[noreturn]] void fail(const Error& error, std::uint64_t operation) {
-    watch_.fail(Error(error.code(), with_call(error.what(), operation, plan_.get())));
-    throw Error(*watch_.failure());  // the first one, of which this may be a consequence
+  [[noreturn]] void fail(const Error& error, std::uint64_t call_index) {
+    watchdog_.fail(Error(error.code(), with_call(error.what(), call_index, plan_.get())));
+    throw Error(*watchdog_.failure());  // the first one, of which this may be a consequence
   }
 
   // Ranks in processes: their plans must be the same.
@@ -123,7 +123,7 @@ class CudaExecutor final : public Executor {
           transport_->exchange(describe_call(0, 0, "", "", plan_ ? plan_->digest : ""), std::nullopt));
     } catch (const Error& error) {
       transport_->abort(error.what());  // what is enqueued would wait for ranks that do not come
-      if (const auto first = watch_.failure()) throw Error(*first);
+      if (const auto first = watchdog_.failure()) throw Error(*first);
       throw;
     }
   }
@@ -141,7 +141,7 @@ class CudaExecutor final : public Executor {
   static CuStream stream_of(const Call& call) { return static_cast<CuStream>(call.stream); }
 
   void require_healthy() {
-    if (const auto error = watch_.failure())
+    if (const auto error = watchdog_.failure())
       throw Error(error->code() == ErrorCode::timeout || error->code() == ErrorCode::aborted
                       ? error->code()
                       : ErrorCode::peer_failed,
@@ -160,12 +160,12 @@ class CudaExecutor final : public Executor {
   const Variant* variant_of(const Call& call) const {
     if (!plan_) return nullptr;
     const std::uint64_t bytes = call.count * size_of(call.type);
-    const bool plain = transport_->has_all_reduce() &&
-                       std::any_of(plan_->baseline_faster.begin(), plan_->baseline_faster.end(),
-                                   [&](const ByteRange& range) {
-                                     return bytes >= range.min_bytes && bytes <= range.max_bytes;
-                                   });
-    return plain ? nullptr : &variant_for(*plan_, call.count * size_of(plan_->data_type));
+    const bool by_baseline = transport_->has_all_reduce() &&
+                             std::any_of(plan_->baseline_faster.begin(), plan_->baseline_faster.end(),
+                                         [&](const ByteRange& range) {
+                                           return bytes >= range.min_bytes && bytes <= range.max_bytes;
+                                         });
+    return by_baseline ? nullptr : &variant_for(*plan_, call.count * size_of(plan_->data_type));
   }
 
   // What is done here for the first time comes behind what `behind` holds.
@@ -197,7 +197,7 @@ class CudaExecutor final : public Executor {
   CallShape prepare_shape(const Call& call, const Variant* variant, std::optional<CuStream> behind) {
     CallShape shape;
     try {
-      require_agreement(transport_->exchange(describe(call, operation_, plan_.get()), behind));
+      require_agreement(transport_->exchange(describe(call, call_index_, plan_.get()), behind));
       if (variant) {
         kernels_->of(*variant);
         shape = shape_of(*variant, call.count, call.type);
@@ -207,7 +207,7 @@ class CudaExecutor final : public Executor {
       // A disagreement is found before anything is enqueued, on every rank; so is a group of NCCL's, at whose
       // end the ranks exchange what they were to exchange now.
       if (error.code() == ErrorCode::mismatch || error.code() == ErrorCode::invalid_argument) throw;
-      fail(error, operation_);
+      fail(error, call_index_);
     }
     return shape;
   }
@@ -228,7 +228,7 @@ class CudaExecutor final : public Executor {
     const CuStream stream = stream_of(call);
     record(started, stream);
     if (!shape.variant) {
-      report.plain = true;
+      report.by_baseline = true;
       transport_->all_reduce(reinterpret_cast<std::uintptr_t>(call.send),
                              reinterpret_cast<std::uintptr_t>(call.receive), call.count, call.type,
                              call.reduction == Reduction::average, stream);
@@ -294,9 +294,9 @@ class CudaExecutor final : public Executor {
   std::vector<DeviceLane> lanes_;
   std::map<Key, CallShape> shapes_;
   Turns turns_;
-  std::uint64_t operation_ = 0;
+  std::uint64_t call_index_ = 0;
   DeviceEvent forked_;  // of calls that are not watched
-  CallWatch watch_;     // last: its thread uses what is above
+  Watchdog watchdog_;   // last: its thread uses what is above
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ link:
 memory:
   bandwidth_gbs: {memory}
 baseline:
-  name: plain ring
+  name: ring
   base_us: 0
   hop_us: 60
   bandwidth_gbs: {bandwidth}

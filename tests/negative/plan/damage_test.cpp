@@ -66,7 +66,7 @@ TEST(Damage, DirectoryWithoutPlan) {
 
 TEST(Damage, FileInsteadOfDirectory) {
   const auto file = fresh_directory("damage") / "plan";
-  write_text(file, "format: cerar-plan/1\n");
+  write_text(file, "format: cerar-plan/2\n");
   expect_both_refuse(file.string(), {file.string(), "does not exist"});
 }
 
@@ -161,12 +161,12 @@ TEST(Damage, DigestOfUpperCase) {
 }
 
 TEST(Damage, NewerFormatIsNamedBeforeAnythingElse) {
-  expect_text_refused(replaced(intact_text(), "format: cerar-plan/1", "format: cerar-plan/2"),
-                      {"plan.yaml:2", "format", "'cerar-plan/2'", "cerar-plan/1"});
+  expect_text_refused(replaced(intact_text(), "format: cerar-plan/2", "format: cerar-plan/3"),
+                      {"plan.yaml:2", "format", "'cerar-plan/3'", "cerar-plan/2"});
 }
 
 TEST(Damage, NoFormat) {
-  expect_text_refused(with_digest(replaced(intact_text(), "format: cerar-plan/1\n", "")),
+  expect_text_refused(with_digest(replaced(intact_text(), "format: cerar-plan/2\n", "")),
                       {"plan.yaml", "lacks the key format"});
 }
 
@@ -196,7 +196,7 @@ TEST(Damage, MoreThanAPlanCanHoldIsRefusedUnread) {
 TEST(Damage, DeeplyNestedTextIsRefusedOnASmallStack) {
   for (const std::string& level :
        {std::string("["), std::string("{a: "), std::string("- "), std::string("? ")}) {
-    std::string text = "format: cerar-plan/1\nworkers:\n  ";
+    std::string text = "format: cerar-plan/2\nworkers:\n  ";
     for (int i = 0; i < 100000; ++i) text += level;
     text = with_digest(text + "\ndigest: \n");
     std::string error;

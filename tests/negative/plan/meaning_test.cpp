@@ -117,8 +117,8 @@ const Edit kEdits[] = {
      {"variants[0].beta", "does not belong to differential messages"}},
     {"ClaimOfOtherMessages",
      "    predicted:",
-     "    errors_apart: {total: 1}\n    predicted:",
-     {"variants[0].errors_apart", "does not belong to differential messages"}},
+     "    errors_out_of_place: {total: 1}\n    predicted:",
+     {"variants[0].errors_out_of_place", "does not belong to differential messages"}},
     {"OwnCorrectionDenied", "own_exact: true", "own_exact: false", {"own[0][1][0] is", "own_exact is false"}},
     {"OtherShift", "shift: 0.625", "shift: 0.5", {"shift is 0.5", "4 workers", "0.625"}},
     {"NotANumber", "\\[1, ", "[one, ", {"variants[0].open[0][0]", "'one'"}},
@@ -260,44 +260,50 @@ const Edit kPlainEdits[] = {
      "    decode:\n      - \\[\\[[^,]*",
      "    decode:\n      - [[0.1",
      {"variants[0].decode", "f32"}},
-    {"ApartClaimMissing", "    errors_apart: .*\n", "", {"variants[0]", "lacks the key errors_apart"}},
+    {"ApartClaimMissing",
+     "    errors_out_of_place: .*\n",
+     "",
+     {"variants[0]", "lacks the key errors_out_of_place"}},
     {"ApartDecoderMissing",
-     "    decode_apart:\n(.*\n){12}",
+     "    decode_out_of_place:\n(.*\n){12}",
      "",
-     {"variants[0]", "lacks the key decode_apart"}},
-    {"ApartCorrectionMissing", "    own_apart:\n(.*\n){12}", "", {"variants[0]", "lacks the key own_apart"}},
+     {"variants[0]", "lacks the key decode_out_of_place"}},
+    {"ApartCorrectionMissing",
+     "    own_out_of_place:\n(.*\n){12}",
+     "",
+     {"variants[0]", "lacks the key own_out_of_place"}},
     {"ApartTablesMissing",
-     "    decode_apart:\n(.*\n){25}",
+     "    decode_out_of_place:\n(.*\n){25}",
      "",
-     {"variants[0]", "lacks the key decode_apart"}},
+     {"variants[0]", "lacks the key decode_out_of_place"}},
     {"ApartClaimWithoutAFigure",
-     "(errors_apart: .*), noise: [^,]*,",
+     "(errors_out_of_place: .*), noise: [^,]*,",
      "$1,",
-     {"variants[0].errors_apart", "lacks the key noise"}},
+     {"variants[0].errors_out_of_place", "lacks the key noise"}},
     {"ApartClaimWithAnotherFigure",
-     "(errors_apart: .*), noise: ",
+     "(errors_out_of_place: .*), noise: ",
      "$1, noises: 1, noise: ",
      {"the key noises is not known here", "noise_gain"}},
     {"ApartConditionBelowOne",
-     "errors_apart: \\{condition: ",
-     "errors_apart: {condition: 0.",
-     {"variants[0].errors_apart.condition", "0."}},
+     "errors_out_of_place: \\{condition: ",
+     "errors_out_of_place: {condition: 0.",
+     {"variants[0].errors_out_of_place.condition", "0."}},
     {"ApartPhaseMissing",
-     "    decode_apart:\n.*\n.*\n.*\n",
-     "    decode_apart:\n",
-     {"variants[0].decode_apart", "3 entries", "4"}},
+     "    decode_out_of_place:\n.*\n.*\n.*\n",
+     "    decode_out_of_place:\n",
+     {"variants[0].decode_out_of_place", "3 entries", "4"}},
     {"ApartDecoderThatIsNoF32",
-     "    decode_apart:\n      - \\[\\[[^,]*",
-     "    decode_apart:\n      - [[0.1",
-     {"variants[0].decode_apart", "f32"}},
+     "    decode_out_of_place:\n      - \\[\\[[^,]*",
+     "    decode_out_of_place:\n      - [[0.1",
+     {"variants[0].decode_out_of_place", "f32"}},
     {"ApartCorrectionOfTwoTerms",
-     "    own_apart:\n      - \\[\\[[^,]*, ",
-     "    own_apart:\n      - [[",
-     {"variants[0].own_apart[0][0]", "2 entries", "3"}},
+     "    own_out_of_place:\n      - \\[\\[[^,]*, ",
+     "    own_out_of_place:\n      - [[",
+     {"variants[0].own_out_of_place[0][0]", "2 entries", "3"}},
     {"ApartCorrectionNan",
-     "    own_apart:\n      - \\[\\[[^,]*",
-     "    own_apart:\n      - [[nan",
-     {"variants[0].own_apart[0][0][0]", "'nan'"}},
+     "    own_out_of_place:\n      - \\[\\[[^,]*",
+     "    own_out_of_place:\n      - [[nan",
+     {"variants[0].own_out_of_place[0][0][0]", "'nan'"}},
     {"FewerComponentsThanTheTablesAreFor",
      "components: 12\n    classes: 4\n    terms: 3\n    rounds: 14",
      "components: 8\n    classes: 4\n    terms: 2\n    rounds: 10",
@@ -315,13 +321,13 @@ INSTANTIATE_TEST_SUITE_P(Edited, PlainMeaning, testing::ValuesIn(kPlainEdits),
 TEST(TablesApart, MayBeAbsent) {
   runtime::Plan plan = design_plan(runtime::Construction::optimized, 4, 12);
   auto& variant = plan.variants[0];
-  variant.claim_apart.reset();
+  variant.claim_out_of_place.reset();
   auto& tables = std::get<runtime::PlainTables>(variant.tables);
-  tables.decode_apart.clear();
-  tables.own_apart.clear();
+  tables.decode_out_of_place.clear();
+  tables.own_out_of_place.clear();
   const auto parsed = runtime::parse_plan(generator::plan_text(plan), "plan.yaml");
-  EXPECT_FALSE(parsed.variants[0].claim_apart);
-  EXPECT_TRUE(std::get<runtime::PlainTables>(parsed.variants[0].tables).decode_apart.empty());
+  EXPECT_FALSE(parsed.variants[0].claim_out_of_place);
+  EXPECT_TRUE(std::get<runtime::PlainTables>(parsed.variants[0].tables).decode_out_of_place.empty());
 }
 
 void expect_unfit(const runtime::Plan& plan, const std::vector<std::string>& words) {
@@ -337,18 +343,18 @@ void expect_unfit(const runtime::Plan& plan, const std::vector<std::string>& wor
 TEST(TablesApart, StandTogetherOrNotAtAll) {
   const runtime::Plan intact = design_plan(runtime::Construction::optimized, 4, 12);
   runtime::Plan plan = intact;
-  plan.variants[0].claim_apart.reset();
-  expect_unfit(plan, {"optimized-c12", "decode_apart", "without errors_apart"});
+  plan.variants[0].claim_out_of_place.reset();
+  expect_unfit(plan, {"optimized-c12", "decode_out_of_place", "without errors_out_of_place"});
   plan = intact;
-  std::get<runtime::PlainTables>(plan.variants[0].tables).decode_apart.clear();
-  expect_unfit(plan, {"optimized-c12", "decode_apart has 0 numbers", "36"});
+  std::get<runtime::PlainTables>(plan.variants[0].tables).decode_out_of_place.clear();
+  expect_unfit(plan, {"optimized-c12", "decode_out_of_place has 0 numbers", "36"});
   plan = intact;
-  std::get<runtime::PlainTables>(plan.variants[0].tables).own_apart.pop_back();
-  expect_unfit(plan, {"optimized-c12", "own_apart has 35 numbers", "36"});
+  std::get<runtime::PlainTables>(plan.variants[0].tables).own_out_of_place.pop_back();
+  expect_unfit(plan, {"optimized-c12", "own_out_of_place has 35 numbers", "36"});
   plan = intact;
-  std::get<runtime::PlainTables>(plan.variants[0].tables).own_apart[7] =
+  std::get<runtime::PlainTables>(plan.variants[0].tables).own_out_of_place[7] =
       std::numeric_limits<float>::infinity();
-  expect_unfit(plan, {"optimized-c12", "own_apart", "not finite"});
+  expect_unfit(plan, {"optimized-c12", "own_out_of_place", "not finite"});
 }
 
 TEST(TablesApart, AreForApproximateCodesOfFewTerms) {
@@ -356,16 +362,16 @@ TEST(TablesApart, AreForApproximateCodesOfFewTerms) {
        {std::pair{runtime::Construction::optimized, 20}, std::pair{runtime::Construction::unimodular, 3}}) {
     runtime::Plan plan = design_plan(construction, 4, components);
     auto& variant = plan.variants[0];
-    EXPECT_FALSE(variant.claim_apart);
+    EXPECT_FALSE(variant.claim_out_of_place);
     auto& tables = std::get<runtime::PlainTables>(variant.tables);
-    tables.decode_apart = tables.own_apart = tables.decode;
-    variant.claim_apart = variant.claim;
-    expect_unfit(plan,
-                 {variant.name, "decode_apart", "at most 4 terms", "c = " + std::to_string(components)});
+    tables.decode_out_of_place = tables.own_out_of_place = tables.decode;
+    variant.claim_out_of_place = variant.claim;
+    expect_unfit(
+        plan, {variant.name, "decode_out_of_place", "at most 4 terms", "c = " + std::to_string(components)});
   }
   runtime::Plan plan = design_plan(runtime::Construction::differential, 4, 8);
-  plan.variants[0].claim_apart = plan.variants[0].claim;
-  expect_unfit(plan, {"differential-c8", "errors_apart", "differential messages"});
+  plan.variants[0].claim_out_of_place = plan.variants[0].claim;
+  expect_unfit(plan, {"differential-c8", "errors_out_of_place", "differential messages"});
 }
 
 // The text of one variant twice.

@@ -58,8 +58,8 @@ TEST(Load, AlteredPlan) {
 
 TEST(Load, NewerPlan) {
   const auto plan = copy_of(exact_plan());
-  edit_plan(plan, [](const std::string& text) { return replaced(text, "cerar-plan/1", "cerar-plan/2"); });
-  expect_load_refused(plan, {"plan.yaml:2", "format", "cerar-plan/2", "cerar-plan/1"});
+  edit_plan(plan, [](const std::string& text) { return replaced(text, "cerar-plan/2", "cerar-plan/3"); });
+  expect_load_refused(plan, {"plan.yaml:2", "format", "cerar-plan/3", "cerar-plan/2"});
 }
 
 TEST(Load, MissingLibrary) {

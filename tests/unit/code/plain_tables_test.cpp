@@ -99,9 +99,9 @@ TEST(PlainTables, HoldADecoderForCallsOutOfPlaceWhereTermsAreFewAndTheCodeIsNotE
                                                    {8, 6, false},
                                                    {8, 3, false}}) {
     const PlainDesign design = plain_design(harmonic_code(workers, components, 0.02), kNuF32);
-    EXPECT_EQ(design.claim_apart.has_value(), apart) << components;
-    EXPECT_EQ(design.tables.decode_apart.size(), apart ? design.tables.decode.size() : 0u);
-    EXPECT_EQ(design.tables.own_apart.size(), apart ? design.tables.decode.size() : 0u);
+    EXPECT_EQ(design.claim_out_of_place.has_value(), apart) << components;
+    EXPECT_EQ(design.tables.decode_out_of_place.size(), apart ? design.tables.decode.size() : 0u);
+    EXPECT_EQ(design.tables.own_out_of_place.size(), apart ? design.tables.decode.size() : 0u);
     EXPECT_EQ(apart_claim_of(runtime::make_shape(workers, components), design.tables, kNuF32).has_value(),
               apart);
   }
@@ -119,14 +119,15 @@ TEST(PlainTables, OutOfPlaceARanksOwnVectorIsExact) {
     const PlainCode code = harmonic_code(workers, components, epsilon);
     const PlainDesign design = plain_design(code, kNuF32);
     const int terms = code.shape.terms;
-    const Decoder decoder = effective_decoder(code.shape, design.tables.decode_apart);
+    const Decoder decoder = effective_decoder(code.shape, design.tables.decode_out_of_place);
     double correction = 0;
     for (int p = 0; p < workers; ++p) {
       const Eigen::MatrixXd received =
           mixing_matrix({.shape = code.shape, .beta = design.tables.beta}, p, 0) * decoder.phase[p];
       for (int m = 0; m < terms; ++m)
         for (int k = 0; k < terms; ++k) {
-          const double own = design.tables.own_apart[static_cast<std::size_t>((p * terms + m) * terms + k)];
+          const double own =
+              design.tables.own_out_of_place[static_cast<std::size_t>((p * terms + m) * terms + k)];
           EXPECT_NEAR(received(m, k) + own, m == k ? 1 : 0, std::ldexp(std::abs(own), -24) + 1e-10);
           correction = std::max(correction, std::abs(own));
         }
@@ -142,12 +143,12 @@ TEST(PlainTables, TheClaimOutOfPlaceIsThatOfOwnExactDecodingOfTheSameCode) {
     const PlainCode code = harmonic_code(workers, components, epsilon);
     const double ideal = claim_of(code, least_squares_decoder(code, kNuF32, true), kNuF32, true).total;
     const PlainDesign design = plain_design(code, kNuF32);
-    EXPECT_NEAR(design.claim_apart->total / ideal, 1, 0.02) << components;
-    EXPECT_LT(design.claim_apart->total, 0.95 * design.claim.total);
-    EXPECT_EQ(apart_claim_of(code.shape, design.tables, kNuF32)->total, design.claim_apart->total);
+    EXPECT_NEAR(design.claim_out_of_place->total / ideal, 1, 0.02) << components;
+    EXPECT_LT(design.claim_out_of_place->total, 0.95 * design.claim.total);
+    EXPECT_EQ(apart_claim_of(code.shape, design.tables, kNuF32)->total, design.claim_out_of_place->total);
     // Without its correction it is worse than the decoder for calls in place.
     runtime::PlainTables wrong = design.tables;
-    std::fill(wrong.own_apart.begin(), wrong.own_apart.end(), 0.0f);
+    std::fill(wrong.own_out_of_place.begin(), wrong.own_out_of_place.end(), 0.0f);
     EXPECT_GT(apart_claim_of(code.shape, wrong, kNuF32)->total, design.claim.total);
     EXPECT_EQ(claim_of(code.shape, wrong, kNuF32).total, design.claim.total);
   }
@@ -175,8 +176,8 @@ TEST(PlainTables, RefusesTablesOfTheWrongSize) {
     }
   }
   runtime::PlainTables short_apart = design.tables, short_own = design.tables;
-  short_apart.decode_apart.pop_back();
-  short_own.own_apart.pop_back();
+  short_apart.decode_out_of_place.pop_back();
+  short_own.own_out_of_place.pop_back();
   EXPECT_THROW(apart_claim_of(code.shape, short_apart, kNuF32), Error);
   EXPECT_THROW(apart_claim_of(code.shape, short_own, kNuF32), Error);
 }

@@ -61,10 +61,10 @@ void check_plain(int workers, int components, bool apart = true) {
   const HostLibrary library(spec);
   const auto& encode = std::get<FloatTable>(spec.parameters.at("kEncode")).values;
   const auto& decode = std::get<FloatTable>(spec.parameters.at("kDecode")).values;
-  const auto& decode_apart = std::get<FloatTable>(spec.parameters.at("kDecodeApart")).values;
-  const auto& own_apart = std::get<FloatTable>(spec.parameters.at("kOwnApart")).values;
+  const auto& decode_out_of_place = std::get<FloatTable>(spec.parameters.at("kDecodeOutOfPlace")).values;
+  const auto& own_out_of_place = std::get<FloatTable>(spec.parameters.at("kOwnOutOfPlace")).values;
   const bool own_exact = std::get<bool>(spec.parameters.at("kOwnExact"));
-  EXPECT_EQ(own_exact, apart && runtime::can_decode_apart(shape));
+  EXPECT_EQ(own_exact, apart && runtime::can_decode_out_of_place(shape));
   const int terms = shape.terms, chains = shape.chains;
   for_each_setting([&](Visit visit) {
     visit.terms = terms;
@@ -103,12 +103,12 @@ void check_plain(int workers, int components, bool apart = true) {
           e.message = e.slots[terms - 1] += e.received;
           std::vector<double> sum(e.slots.size(), 0.0);
           const bool from_input = own_exact && !e.in_place;
-          const auto& weights = from_input ? decode_apart : decode;
+          const auto& weights = from_input ? decode_out_of_place : decode;
           for (int s = 0; s < terms; ++s)
             for (int k = 0; k < terms; ++k) {
               const auto at = static_cast<std::size_t>((phase * terms + s) * terms + k);
               sum[k] += weights[at] * (e.slots[s] - (s >= chains ? e.slots[s - chains] : 0.0));
-              if (from_input) sum[k] += own_apart[at] * e.input[s];
+              if (from_input) sum[k] += own_out_of_place[at] * e.input[s];
             }
           for (int k = 0; k < terms; ++k) e.slots[k] = sum[k] / visit.divisor;
         });

@@ -53,13 +53,14 @@ TEST_F(Nvrtc, KernelsStayInRegisters) {
   }
 }
 
-// What kMostApartTerms allows: the samples, the own components and a message under conversion in one thread.
+// What kMostOutOfPlaceTerms allows: the samples, the own components and a message under conversion in one
+// thread.
 TEST_F(Nvrtc, DecodingBesideTheOwnVectorStaysInRegisters) {
-  for (const auto& [wire, components] : {std::pair{runtime::Wire::bf16, 8 * runtime::kMostApartTerms},
-                                         std::pair{runtime::Wire::fx12, 8 * runtime::kMostApartTerms},
+  for (const auto& [wire, components] : {std::pair{runtime::Wire::bf16, 8 * runtime::kMostOutOfPlaceTerms},
+                                         std::pair{runtime::Wire::fx12, 8 * runtime::kMostOutOfPlaceTerms},
                                          std::pair{runtime::Wire::fx12, 12}}) {  // two chains
     runtime::Variant variant = test::random_plain(8, components);
-    ASSERT_TRUE(variant.claim_apart);
+    ASSERT_TRUE(variant.claim_out_of_place);
     variant.wire = wire;
     const std::string source = specialise(make_kernel_spec(variant));
     for (const char* architecture : {"sm_80", "sm_90"})

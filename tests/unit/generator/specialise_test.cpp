@@ -190,11 +190,11 @@ TEST(KernelMark, TellsKernelsApart) {
   using Plain = runtime::PlainTables;
   add(plain, [](runtime::Variant& v) { std::get<Plain>(v.tables).beta[0] += 1; });
   add(plain, [](runtime::Variant& v) { std::get<Plain>(v.tables).decode[0] += 1; });
-  add(plain, [](runtime::Variant& v) { std::get<Plain>(v.tables).decode_apart[0] += 1; });
-  add(plain, [](runtime::Variant& v) { std::get<Plain>(v.tables).own_apart[0] += 1; });
+  add(plain, [](runtime::Variant& v) { std::get<Plain>(v.tables).decode_out_of_place[0] += 1; });
+  add(plain, [](runtime::Variant& v) { std::get<Plain>(v.tables).own_out_of_place[0] += 1; });
   add(plain, [](runtime::Variant& v) {
-    std::get<Plain>(v.tables).decode_apart.clear();
-    std::get<Plain>(v.tables).own_apart.clear();
+    std::get<Plain>(v.tables).decode_out_of_place.clear();
+    std::get<Plain>(v.tables).own_out_of_place.clear();
   });
   using Differential = runtime::DifferentialTables;
   add(differential, [](runtime::Variant& v) { std::get<Differential>(v.tables).epsilon *= 2; });

@@ -21,10 +21,10 @@ class Filler {
 };
 
 void add_apart(runtime::Variant& variant, runtime::PlainTables& tables, Filler& fill) {
-  if (!runtime::can_decode_apart(variant.shape)) return;
-  variant.claim_apart.emplace();
-  fill(tables.decode_apart, static_cast<int>(tables.decode.size()));
-  fill(tables.own_apart, static_cast<int>(tables.decode.size()));
+  if (!runtime::can_decode_out_of_place(variant.shape)) return;
+  variant.claim_out_of_place.emplace();
+  fill(tables.decode_out_of_place, static_cast<int>(tables.decode.size()));
+  fill(tables.own_out_of_place, static_cast<int>(tables.decode.size()));
 }
 
 }  // namespace

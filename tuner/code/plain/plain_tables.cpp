@@ -42,17 +42,17 @@ std::vector<float> decode_table(const runtime::Shape& shape, const Decoder& deco
 void add_apart(const PlainCode& rounded, double nu, PlainDesign& design) {
   const runtime::Shape& shape = rounded.shape;
   auto& tables = design.tables;
-  tables.decode_apart = decode_table(shape, least_squares_decoder(rounded, nu, true));
-  tables.own_apart.resize(decode_size(shape));
-  const Decoder decoder = effective_decoder(shape, tables.decode_apart);
+  tables.decode_out_of_place = decode_table(shape, least_squares_decoder(rounded, nu, true));
+  tables.own_out_of_place.resize(decode_size(shape));
+  const Decoder decoder = effective_decoder(shape, tables.decode_out_of_place);
   for (int p = 0; p < shape.workers; ++p) {
     const Eigen::MatrixXd received = mixing_matrix(rounded, p, 0) * decoder.phase[p];
     for (int m = 0; m < shape.terms; ++m)
       for (int k = 0; k < shape.terms; ++k)
-        tables.own_apart[decode_index(shape, p, m, k)] =
+        tables.own_out_of_place[decode_index(shape, p, m, k)] =
             static_cast<float>((m == k ? 1.0 : 0.0) - received(m, k));
   }
-  design.claim_apart = apart_claim_of(shape, tables, nu);
+  design.claim_out_of_place = apart_claim_of(shape, tables, nu);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ PlainDesign plain_design(const PlainCode& code, double nu) {
   design.tables.beta = rounded.beta;
   design.tables.decode = decode_table(shape, least_squares_decoder(rounded, nu));
   design.claim = claim_of(shape, design.tables, nu);
-  if (runtime::can_decode_apart(shape)) add_apart(rounded, nu, design);
+  if (runtime::can_decode_out_of_place(shape)) add_apart(rounded, nu, design);
   return design;
 }
 
@@ -77,16 +77,17 @@ runtime::ErrorClaim claim_of(const runtime::Shape& shape, const runtime::PlainTa
 
 std::optional<runtime::ErrorClaim> apart_claim_of(const runtime::Shape& shape,
                                                   const runtime::PlainTables& tables, double nu) {
-  if (tables.decode_apart.empty()) return std::nullopt;
+  if (tables.decode_out_of_place.empty()) return std::nullopt;
   require_size("beta", tables.beta.size(), zero_code(shape).beta.size());
-  require_size("decode_apart", tables.decode_apart.size(), decode_size(shape));
-  require_size("own_apart", tables.own_apart.size(), decode_size(shape));
+  require_size("decode_out_of_place", tables.decode_out_of_place.size(), decode_size(shape));
+  require_size("own_out_of_place", tables.own_out_of_place.size(), decode_size(shape));
   std::vector<Eigen::MatrixXd> own(shape.workers, Eigen::MatrixXd(shape.terms, shape.terms));
   for (int p = 0; p < shape.workers; ++p)
     for (int m = 0; m < shape.terms; ++m)
-      for (int k = 0; k < shape.terms; ++k) own[p](m, k) = tables.own_apart[decode_index(shape, p, m, k)];
+      for (int k = 0; k < shape.terms; ++k)
+        own[p](m, k) = tables.own_out_of_place[decode_index(shape, p, m, k)];
   return claim_of(PlainCode{.shape = shape, .beta = tables.beta},
-                  effective_decoder(shape, tables.decode_apart), nu, own);
+                  effective_decoder(shape, tables.decode_out_of_place), nu, own);
 }
 
 Decoder effective_decoder(const runtime::Shape& shape, const std::vector<float>& decode) {

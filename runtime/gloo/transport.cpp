@@ -1,4 +1,4 @@
-#include "runtime/gloo/gloo_transport.h"
+#include "runtime/gloo/transport.h"
 
 #include <fmt/format.h>
 #include <gloo/common/error.h>
@@ -13,19 +13,19 @@
 #include "runtime/base/thread.h"
 #include "runtime/gloo/gloo_words.h"
 #include "runtime/gloo/mesh.h"
-#include "runtime/gloo/news.h"
-#include "runtime/gloo/patience.h"
+#include "runtime/gloo/notices.h"
 #include "runtime/gloo/slots.h"
+#include "runtime/gloo/waiter.h"
 #include "runtime/host/local.h"
 
 namespace cerar::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-using Buffer = Patience::Buffer;
-using Clock = Patience::Clock;
-using End = Patience::End;
-using Side = Patience::Side;
+using Buffer = Waiter::Buffer;
+using Clock = Waiter::Clock;
+using End = Waiter::End;
+using Side = Waiter::Side;
 
 // For what is said while everything else has failed already; a rank that runs answers at once.
 constexpr std::chrono::milliseconds kAnswerLimit = 250ms;
@@ -49,19 +49,19 @@ class GlooTransport final : public Transport {
         ring_(std::move(ring)),
         timeout_(timeout),
         meeting_(meeting),
-        patience_(std::make_unique<Patience>(timeout)) {
+        waiter_(std::make_unique<Waiter>(timeout)) {
     callers_.resize(static_cast<std::size_t>(size()));
     for (const int other : others()) {
       auto& caller = callers_[static_cast<std::size_t>(other)];
       caller.sends = context_->createUnboundBuffer(&mine_, sizeof(mine_));
       caller.receives = context_->createUnboundBuffer(&caller.theirs, sizeof(caller.theirs));
     }
-    news_ = std::make_unique<News>(*context_, *patience_,
-                                   [patience = patience_.get()] { patience->interrupt(); });
+    notices_ =
+        std::make_unique<GlooNotices>(*context_, *waiter_, [waiter = waiter_.get()] { waiter->interrupt(); });
   }
 
   ~GlooTransport() override {
-    if (context_) close(News::Kind::leaves, "", std::min(timeout_, kLeaveLimit));
+    if (context_) close(GlooNotices::Kind::leaves, "", std::min(timeout_, kLeaveLimit));
   }
 
   int rank() const override { return rank_; }
@@ -81,7 +81,7 @@ class GlooTransport final : public Transport {
       auto& caller = callers_[static_cast<std::size_t>(other)];
       // What has come by now is there at once; a moment's wait is for the thread that keeps deadlines.
       const auto limit = missing.empty() ? deadline : Clock::now() + 5ms;
-      const End end = guarded(other, [&] { return patience_->wait(*caller.receives, Side::receive, limit); });
+      const End end = guarded(other, [&] { return waiter_->wait(*caller.receives, Side::receive, limit); });
       if (end == End::interrupted) throw_reason();
       if (end == End::expired) {
         missing.push_back(other);
@@ -120,7 +120,7 @@ class GlooTransport final : public Transport {
     if (!context_) return;
     try {
       failure_ = reason;
-      close(News::Kind::gives_up, reason, interrupted_ ? kInterruptedLimit : kAnswerLimit);
+      close(GlooNotices::Kind::gives_up, reason, interrupted_ ? kInterruptedLimit : kAnswerLimit);
     } catch (const std::exception&) {
       disconnect();  // without memory to tell, closing has to say it
     }
@@ -131,7 +131,7 @@ class GlooTransport final : public Transport {
     if (!context_ || interrupted_) return;
     interruption_ = reason;
     interrupted_ = true;
-    patience_->interrupt();
+    waiter_->interrupt();
   }
 
  private:
@@ -172,14 +172,14 @@ class GlooTransport final : public Transport {
   }
 
   // This rank or another one.
-  bool gave_up() const { return interrupted_ || news_->reason(); }
+  bool gave_up() const { return interrupted_ || notices_->reason(); }
 
   [[noreturn]] void throw_reason() {
     if (interrupted_) {
       const std::lock_guard lock(mutex_);
       throw Error(ErrorCode::peer_failed, interruption_);
     }
-    throw Error(ErrorCode::peer_failed, news_->reason().value_or("the communicator failed."));
+    throw Error(ErrorCode::peer_failed, notices_->reason().value_or("the communicator failed."));
   }
 
   template <typename Post>
@@ -199,8 +199,8 @@ class GlooTransport final : public Transport {
       throw;
     } catch (const std::exception& error) {
       // A rank that gives up because of another one closes its connections, maybe before that one is heard.
-      if (gave_up() || (!news_->left(peer) && other_reason_within(kReasonLimit))) throw_reason();
-      if (news_->left(peer))
+      if (gave_up() || (!notices_->left(peer) && other_reason_within(kReasonLimit))) throw_reason();
+      if (notices_->left(peer))
         throw Error(ErrorCode::peer_failed,
                     fmt::format("rank {} has left the communicator that rank {} still uses.", peer, rank()));
       throw Error(
@@ -212,7 +212,7 @@ class GlooTransport final : public Transport {
 
   void finish(Buffer& buffer, Side side, int peer) {
     require_working();
-    const End end = guarded(peer, [&] { return patience_->wait(buffer, side, Clock::now() + timeout_); });
+    const End end = guarded(peer, [&] { return waiter_->wait(buffer, side, Clock::now() + timeout_); });
     if (end == End::interrupted) throw_reason();
     if (end == End::expired) give_up(side, peer);
   }
@@ -224,7 +224,7 @@ class GlooTransport final : public Transport {
     const auto deadline = Clock::now() + data_limit();
     const End end = guarded(peer, [&] {
       try {
-        return patience_->wait(wait, [this] { ring_->call_off(); }, deadline);
+        return waiter_->wait(wait, [this] { ring_->call_off(); }, deadline);
       } catch (const gloo::IoException&) {
         // Gloo has one exception for connections that are lost and for silence.
         if (gave_up() || Clock::now() < deadline) throw;
@@ -240,7 +240,7 @@ class GlooTransport final : public Transport {
 
   // The peer may itself wait for another, which it will name: only one that does not answer is to blame.
   [[noreturn]] void give_up(Side side, int peer) {
-    silent_ = news_->tell({peer}, News::Kind::asks, "", Clock::now() + kAnswerLimit);
+    silent_ = notices_->tell({peer}, GlooNotices::Kind::asks, "", Clock::now() + kAnswerLimit);
     if (silent_.empty() && other_reason_within(2 * kAnswerLimit)) throw_reason();
     const std::string state = silent_.empty() ? "it answers, but is late" : "it does not answer";
     throw Error(ErrorCode::timeout,
@@ -254,25 +254,25 @@ class GlooTransport final : public Transport {
     // A wait for what nobody sends, which news interrupts.
     char nothing = 0;
     const auto never = context_->createUnboundBuffer(&nothing, 1);
-    patience_->wait(*never, Side::receive, Clock::now() + limit);
+    waiter_->wait(*never, Side::receive, Clock::now() + limit);
     return gave_up();
   }
 
-  void close(News::Kind kind, const std::string& text, std::chrono::milliseconds limit) {
+  void close(GlooNotices::Kind kind, const std::string& text, std::chrono::milliseconds limit) {
     std::vector<int> told;
     for (const int other : others())
-      if (!news_->left(other)) told.push_back(other);
+      if (!notices_->left(other)) told.push_back(other);
     // Last those that are silent, for whom nobody needs to wait.
     const auto is_silent = [&](int other) {
       return std::find(silent_.begin(), silent_.end(), other) != silent_.end();
     };
     std::erase_if(told, is_silent);
-    const auto unheard = news_->tell(told, kind, text, Clock::now() + limit);
-    news_->tell(silent_, kind, text, Clock::now());
+    const auto unheard = notices_->tell(told, kind, text, Clock::now() + limit);
+    notices_->tell(silent_, kind, text, Clock::now());
     // Who has heard that this rank leaves has all that came before. Connections that are reset keep no port,
     // as closed ones do for a minute: a job of many ranks would soon have none left.
-    news_.reset();
-    if (kind == News::Kind::leaves)
+    notices_.reset();
+    if (kind == GlooNotices::Kind::leaves)
       for (const int other : others())
         if (!is_silent(other) && std::find(unheard.begin(), unheard.end(), other) == unheard.end())
           context_->getPair(other)->close();
@@ -283,9 +283,9 @@ class GlooTransport final : public Transport {
   void disconnect() noexcept {
     const std::lock_guard lock(mutex_);  // not while another thread interrupts
     ring_.reset();
-    news_.reset();
+    notices_.reset();
     callers_.clear();
-    patience_.reset();
+    waiter_.reset();
     context_.reset();
   }
 
@@ -298,8 +298,8 @@ class GlooTransport final : public Transport {
   std::vector<int> others_, silent_;
   CallDescription mine_;
   std::vector<Caller> callers_;  // [rank]
-  std::unique_ptr<Patience> patience_;
-  std::unique_ptr<News> news_;
+  std::unique_ptr<Waiter> waiter_;
+  std::unique_ptr<GlooNotices> notices_;
 
   std::atomic<bool> interrupted_ = false;
   std::mutex mutex_;

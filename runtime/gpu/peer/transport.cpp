@@ -1,4 +1,4 @@
-#include "runtime/gpu/peer/peer_transport.h"
+#include "runtime/gpu/peer/transport.h"
 
 #include <fmt/format.h>
 

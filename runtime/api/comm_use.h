@@ -7,16 +7,16 @@ namespace cerar::runtime {
 /// A thread's right to use a communicator, checked where a C function is entered. Throws `invalid_argument`
 /// for a handle that is null, that is no communicator (any more), that another process made, or that another
 /// thread is using; such a handle is not touched.
-class Claim {
+class CommUse {
  public:
   enum class Kind {
-    call,  ///< alone
-    look,  ///< beside a call of another thread
+    call,     ///< alone
+    observe,  ///< beside a call of another thread
   };
-  Claim(cerarComm_t comm, Kind kind);
-  ~Claim();
-  Claim(const Claim&) = delete;
-  Claim& operator=(const Claim&) = delete;
+  CommUse(cerarComm_t comm, Kind kind);
+  ~CommUse();
+  CommUse(const CommUse&) = delete;
+  CommUse& operator=(const CommUse&) = delete;
 
  private:
   cerarComm_t comm_;

@@ -19,12 +19,12 @@ namespace cerar::runtime {
 /// the device how far calls are. A call's clock starts when it has begun on its stream and the call before it
 /// has ended. One that does not end within the timeout fails the communicator: what is enqueued ends, with
 /// garbage for results, and the first reason is kept.
-class CallWatch {
+class Watchdog {
  public:
   /// Events of one call under way. Recorded by the caller on the call's stream, before and after the call.
   struct Call {
     DeviceEvent started, finished;
-    std::uint64_t operation = 0;
+    std::uint64_t call_index = 0;
     enum class State { free, taken, under_way } state = State::free;
     /// When its clock started; of the watch's thread while the call is under way.
     std::optional<std::chrono::steady_clock::time_point> since;
@@ -34,12 +34,12 @@ class CallWatch {
   static constexpr std::size_t kMostCalls = 64;
 
   /// `plan` names the plan in sentences. The transport must outlive the watch.
-  CallWatch(DeviceHandle device, DeviceTransport& transport, std::chrono::milliseconds timeout,
-            std::string plan);
-  ~CallWatch();
+  Watchdog(DeviceHandle device, DeviceTransport& transport, std::chrono::milliseconds timeout,
+           std::string plan);
+  ~Watchdog();
 
   /// Null when all are taken. Give it back with `under_way` or `drop`.
-  Call* take(std::uint64_t operation);
+  Call* take(std::uint64_t call_index);
   void under_way(Call* call);
   void drop(Call* call);
 

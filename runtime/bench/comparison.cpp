@@ -1,4 +1,4 @@
-#include "runtime/bench/contest.h"
+#include "runtime/bench/comparison.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 namespace cerar::runtime {
 namespace {
 
-using Body = std::function<void(const Contest&)>;
+using Body = std::function<void(const Comparison&)>;
 
 int plan_workers(const std::string& directory) {
   cerarPlan_t plan = nullptr;
@@ -38,8 +38,10 @@ void in_threads(const Arguments& arguments, const Body& body) {
         .errors = [&](const MeasureOptions& options) { return measure_errors(ranks, options); },
         .time_us = [&](const auto& options, int warmups,
                        int iterations) { return measure_time_us(ranks, options, warmups, iterations); },
-        .ring_time_us = [&](const auto& options, int warmups,
-                            int iterations) { return measure_time_us(ring, options, warmups, iterations); },
+        .baseline_time_us =
+            [&](const auto& options, int warmups, int iterations) {
+              return measure_time_us(ring, options, warmups, iterations);
+            },
         .comm = ranks.comm(0)});
 }
 
@@ -64,7 +66,7 @@ void over_gloo(const Arguments& arguments, const Body& body) {
                        return cerarCommInitGloo(comm, *arguments.rank, *arguments.size, plan,
                                                 arguments.store.c_str(), interface_name, 0);
                      }));
-  body(job_contest("gloo (one process per rank)", rank));
+  body(job_comparison("gloo (one process per rank)", rank));
 }
 
 // The devices of a process with a thread for each rank.
@@ -118,9 +120,9 @@ void over_copies(const Arguments& arguments, const Body& body) {
     const auto at = static_cast<std::size_t>(rank);
     const JobRank self(rank, workers, std::move(of_ranks[at]),
                        [&] { return make_device_vectors(devices[at]); });
-    auto contest = job_contest("gpus (threads of this process, copies between devices)", self);
-    contest.ranks_here = workers;
-    body(contest);
+    auto comparison = job_comparison("gpus (threads of this process, copies between devices)", self);
+    comparison.ranks_here = workers;
+    body(comparison);
   });
 }
 
@@ -134,10 +136,10 @@ void as_nccl_rank(const Arguments& arguments, const NcclIds& ids, int rank, int 
   if (mixing) comms.mixing = mixing;
   const JobRank self(rank, ranks, std::move(comms), on_device,
                      mixing ? JobRank::MakeVectors(make_host_vectors) : on_device);
-  auto contest = job_contest(where, self);
-  contest.ring_name = "NCCL's own";
-  if (mixing) contest.ranks_here = ranks;
-  body(contest);
+  auto comparison = job_comparison(where, self);
+  comparison.baseline_name = "NCCL's own";
+  if (mixing) comparison.ranks_here = ranks;
+  body(comparison);
 }
 
 void over_nccl(const Arguments& arguments, const Body& body) {
@@ -188,31 +190,32 @@ int ranks_beside(const JobRank& rank) {
 
 }  // namespace
 
-Contest job_contest(const std::string& where, const JobRank& rank) {
+Comparison job_comparison(const std::string& where, const JobRank& rank) {
   const auto time_of = [&](cerarComm_t comm) {
     return [&rank, comm](const MeasureOptions& options, int warmups, int iterations) {
       return measure_time_us(rank, comm, options, warmups, iterations);
     };
   };
-  Contest contest{.ranks = rank.size(),
-                  .ranks_here = 1,
-                  .ranks_beside = ranks_beside(rank),
-                  .prints = rank.rank() == 0,
-                  .where = where,
-                  .reserve =
-                      [&](std::size_t bytes) {
-                        rank.vectors().reserve(bytes);
-                        rank.meet();
-                      },
-                  .errors = [&](const MeasureOptions& options) { return measure_errors(rank, options); },
-                  .time_us = time_of(rank.comms().measured.get()),
-                  .ring_time_us = {},
-                  .comm = rank.comms().measured.get()};
-  if (rank.comms().ring) contest.ring_time_us = time_of(rank.comms().ring.get());
-  return contest;
+  Comparison comparison{
+      .ranks = rank.size(),
+      .ranks_here = 1,
+      .ranks_beside = ranks_beside(rank),
+      .prints = rank.rank() == 0,
+      .where = where,
+      .reserve =
+          [&](std::size_t bytes) {
+            rank.vectors().reserve(bytes);
+            rank.meet();
+          },
+      .errors = [&](const MeasureOptions& options) { return measure_errors(rank, options); },
+      .time_us = time_of(rank.comms().measured.get()),
+      .baseline_time_us = {},
+      .comm = rank.comms().measured.get()};
+  if (rank.comms().ring) comparison.baseline_time_us = time_of(rank.comms().ring.get());
+  return comparison;
 }
 
-void hold_contest(const Arguments& arguments, const Body& body) {
+void run_comparison(const Arguments& arguments, const Body& body) {
   std::string known;
   for (const Transport& transport : kTransports) {
     if (arguments.transport == transport.name) return transport.run(arguments, body);

@@ -1,4 +1,4 @@
-#include "runtime/gloo/news.h"
+#include "runtime/gloo/notices.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 #include "runtime/gloo/slots.h"
 
 namespace cerar::runtime {
-News::News(gloo::Context& context, Patience& patience, std::function<void()> gave_up)
-    : context_(context), patience_(patience), gave_up_(std::move(gave_up)) {
+GlooNotices::GlooNotices(gloo::Context& context, Waiter& waiter, std::function<void()> gave_up)
+    : context_(context), waiter_(waiter), gave_up_(std::move(gave_up)) {
   peers_.resize(static_cast<std::size_t>(context.size));
   left_.resize(peers_.size());
   for (int rank = 0; rank < context.size; ++rank) {
@@ -21,7 +21,7 @@ News::News(gloo::Context& context, Patience& patience, std::function<void()> gav
   thread_ = start_thread("that listens to other ranks", [this] { listen(); });
 }
 
-News::~News() {
+GlooNotices::~GlooNotices() {
   stopping_ = true;
   {
     const std::lock_guard lock(mutex_);
@@ -30,18 +30,18 @@ News::~News() {
   thread_.join();
 }
 
-std::optional<std::string> News::reason() const {
+std::optional<std::string> GlooNotices::reason() const {
   const std::lock_guard lock(mutex_);
   return reason_;
 }
 
-bool News::left(int rank) const {
+bool GlooNotices::left(int rank) const {
   const std::lock_guard lock(mutex_);
   return left_[static_cast<std::size_t>(rank)];
 }
 
-std::vector<int> News::tell(const std::vector<int>& ranks, Kind kind, const std::string& text,
-                            Patience::Clock::time_point deadline) {
+std::vector<int> GlooNotices::tell(const std::vector<int>& ranks, Kind kind, const std::string& text,
+                                   Waiter::Clock::time_point deadline) {
   auto& message = *told_.emplace_back(std::make_unique<Told>());
   message.message.kind = kind;
   std::copy_n(text.begin(), std::min(text.size(), sizeof(Message::text) - 1), message.message.text);
@@ -53,7 +53,7 @@ std::vector<int> News::tell(const std::vector<int>& ranks, Kind kind, const std:
       const PipeSignalSwallowed no_signal;
       if (!peer.awaits) peer.acknowledged->recv(rank, kAcknowledgementSlot);
       peer.awaits = true;
-      message.buffer->send(rank, kNewsSlot);
+      message.buffer->send(rank, kNoticeSlot);
       told.push_back(rank);
     } catch (const std::exception&) {
       // Its connection is gone: nobody is there to be told.
@@ -62,8 +62,8 @@ std::vector<int> News::tell(const std::vector<int>& ranks, Kind kind, const std:
   for (const int rank : told) {
     auto& peer = peers_[static_cast<std::size_t>(rank)];
     try {
-      if (patience_.wait_uninterrupted(*peer.acknowledged, Patience::Side::receive, deadline) ==
-          Patience::End::done)
+      if (waiter_.wait_uninterrupted(*peer.acknowledged, Waiter::Side::receive, deadline) ==
+          Waiter::End::done)
         peer.awaits = false;
       else
         silent.push_back(rank);
@@ -74,12 +74,12 @@ std::vector<int> News::tell(const std::vector<int>& ranks, Kind kind, const std:
   return silent;
 }
 
-void News::listen() {
+void GlooNotices::listen() {
   while (!stopping_ && !others_.empty()) {
     try {
-      hears_->recv(others_, kNewsSlot);
+      hears_->recv(others_, kNoticeSlot);
       int rank = -1;
-      while (!hears_->waitRecv(&rank, kForever))
+      while (!hears_->waitRecv(&rank, kNoTimeout))
         if (stopping_) return;
       take(rank);
     } catch (const std::exception&) {
@@ -90,7 +90,7 @@ void News::listen() {
 }
 
 // Gloo refuses to listen to any rank as long as one of them is lost.
-bool News::forget_lost() {
+bool GlooNotices::forget_lost() {
   const auto is_lost = [&](int rank) {
     try {
       context_.createUnboundBuffer(&nothing_, 1)->recv(rank, kNothingSlot);
@@ -111,7 +111,7 @@ bool News::forget_lost() {
   }
 }
 
-void News::take(int rank) {
+void GlooNotices::take(int rank) {
   heard_.text[sizeof(heard_.text) - 1] = 0;
   {
     const std::lock_guard lock(mutex_);

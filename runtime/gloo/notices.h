@@ -12,22 +12,22 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/gloo/patience.h"
+#include "runtime/gloo/waiter.h"
 
 namespace cerar::runtime {
 
 /// What ranks tell each other beside the data: that one gives up and why, that one leaves, or whether one is
 /// there. A thread listens, and acknowledges by itself: so an acknowledgement shows that a rank's process
 /// runs and has received what was sent to it before, whatever its application is doing.
-class News {
+class GlooNotices {
  public:
   enum class Kind : std::uint32_t { gives_up = 1, leaves, asks };
 
   /// `gave_up` is called in the listening thread when another rank gives up.
-  News(gloo::Context& context, Patience& patience, std::function<void()> gave_up);
-  ~News();
-  News(const News&) = delete;
-  News& operator=(const News&) = delete;
+  GlooNotices(gloo::Context& context, Waiter& waiter, std::function<void()> gave_up);
+  ~GlooNotices();
+  GlooNotices(const GlooNotices&) = delete;
+  GlooNotices& operator=(const GlooNotices&) = delete;
 
   /// The first reason that another rank gave for giving up.
   std::optional<std::string> reason() const;
@@ -36,7 +36,7 @@ class News {
   /// Tells `ranks` and waits until they acknowledge, lose their connection, or `deadline` comes. Returns
   /// those that did not acknowledge in time.
   std::vector<int> tell(const std::vector<int>& ranks, Kind kind, const std::string& text,
-                        Patience::Clock::time_point deadline);
+                        Waiter::Clock::time_point deadline);
 
  private:
   struct Message {
@@ -45,10 +45,10 @@ class News {
   };
   struct Told {
     Message message;
-    std::unique_ptr<Patience::Buffer> buffer;
+    std::unique_ptr<Waiter::Buffer> buffer;
   };
   struct Peer {
-    std::unique_ptr<Patience::Buffer> acknowledges, acknowledged;
+    std::unique_ptr<Waiter::Buffer> acknowledges, acknowledged;
     bool awaits = false;  // a receive is posted in `acknowledged`
   };
 
@@ -59,7 +59,7 @@ class News {
   bool forget_lost();
 
   gloo::Context& context_;
-  Patience& patience_;
+  Waiter& waiter_;
   const std::function<void()> gave_up_;
   std::vector<Peer> peers_;  // [rank]
   std::vector<int> others_;  // that are listened to
@@ -69,8 +69,8 @@ class News {
   std::vector<std::unique_ptr<Told>> told_;  // ranks that are stopped may take one much later
   std::atomic<bool> stopping_ = false;
 
-  mutable std::mutex mutex_;                 // guards what follows
-  std::unique_ptr<Patience::Buffer> hears_;  // which the listening thread alone replaces
+  mutable std::mutex mutex_;               // guards what follows
+  std::unique_ptr<Waiter::Buffer> hears_;  // which the listening thread alone replaces
   std::optional<std::string> reason_;
   std::vector<bool> left_;  // [rank]
 

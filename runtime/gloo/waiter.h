@@ -11,12 +11,12 @@
 namespace cerar::runtime {
 
 /// The limit that Gloo is given: none that anybody would notice.
-inline constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
+inline constexpr std::chrono::milliseconds kNoTimeout = std::chrono::hours(24 * 365);
 
 /// Waits with a deadline. Gloo's own time-out closes all connections of a context before anyone could be told
 /// why; so Gloo waits without one, and a thread here, asleep but for deadlines that pass, calls a wait off.
 /// One thread waits at a time; any may interrupt.
-class Patience {
+class Waiter {
  public:
   using Clock = std::chrono::steady_clock;
   using Buffer = gloo::transport::UnboundBuffer;
@@ -25,10 +25,10 @@ class Patience {
 
   /// `usual`: how far ahead deadlines mostly lie; nearer ones are kept too, at the price of waking the
   /// thread.
-  explicit Patience(std::chrono::milliseconds usual);
-  ~Patience();
-  Patience(const Patience&) = delete;
-  Patience& operator=(const Patience&) = delete;
+  explicit Waiter(std::chrono::milliseconds usual);
+  ~Waiter();
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
 
   /// Until an operation of the buffer is complete. Throws Gloo's exception where the connection is lost.
   End wait(Buffer& buffer, Side side, Clock::time_point deadline);

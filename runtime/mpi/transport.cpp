@@ -1,4 +1,4 @@
-#include "runtime/mpi/mpi_transport.h"
+#include "runtime/mpi/transport.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -63,7 +63,7 @@ struct Exchange {
 class MpiTransport final : public Transport {
  public:
   MpiTransport(MPI_Comm comm, std::chrono::milliseconds timeout)
-      : comm_(comm), timeout_(timeout), notices_(std::make_unique<Notices>(comm, kNotice)) {
+      : comm_(comm), timeout_(timeout), notices_(std::make_unique<MpiNotices>(comm, kNotice)) {
     mpi_call("MPI_Comm_rank", MPI_Comm_rank, comm_, &rank_);
     mpi_call("MPI_Comm_size", MPI_Comm_size, comm_, &size_);
     exchange_ = std::make_unique<Exchange>(size_);
@@ -290,7 +290,7 @@ class MpiTransport final : public Transport {
   MPI_Comm comm_;
   std::chrono::milliseconds timeout_;
   int rank_ = 0, size_ = 1;
-  std::unique_ptr<Notices> notices_;
+  std::unique_ptr<MpiNotices> notices_;
   std::unique_ptr<Exchange> exchange_;
   std::deque<Lane> lanes_;  // MPI keeps no pointer to a request, but wait() does
   std::set<int> waiting_;   // ranks that said so during this rank's present wait

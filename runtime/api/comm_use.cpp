@@ -1,4 +1,4 @@
-#include "runtime/api/claim.h"
+#include "runtime/api/comm_use.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -51,10 +51,10 @@ Uses& uses_of(cerarComm_t comm) {
 // The call's last act: what an abort in the meantime has left to it. The table's mutex is held.
 void leave_call(cerarComm& comm, std::unique_lock<std::mutex>& lock) {
   Uses& uses = comm.uses;
-  if (uses.aborted && !uses.given_up) {
-    uses.given_up = true;
+  if (uses.aborted && !uses.abort_announced) {
+    uses.abort_announced = true;
     lock.unlock();
-    comm.executor->give_up();
+    comm.executor->announce_abort();
     lock.lock();
   }
   uses.busy = false;
@@ -85,12 +85,12 @@ void leave(cerarComm* comm) noexcept {
   table().comms.erase(comm);
 }
 
-Claim::Claim(cerarComm_t comm, Kind kind) : comm_(comm), kind_(kind) {
+CommUse::CommUse(cerarComm_t comm, Kind kind) : comm_(comm), kind_(kind) {
   require(comm, "comm");
   const std::lock_guard lock(table().mutex);
   Uses& uses = uses_of(comm);
-  if (kind == Kind::look) {
-    ++uses.lookers;
+  if (kind == Kind::observe) {
+    ++uses.observers;
     return;
   }
   if (uses.busy && uses.aborted)  // by the call under way, or by who aborts
@@ -101,18 +101,18 @@ Claim::Claim(cerarComm_t comm, Kind kind) : comm_(comm), kind_(kind) {
   uses.user = std::this_thread::get_id();
 }
 
-Claim::~Claim() {
+CommUse::~CommUse() {
   std::unique_lock lock(table().mutex);
   if (kind_ == Kind::call) {
     leave_call(*comm_, lock);
   } else {
-    --comm_->uses.lookers;
+    --comm_->uses.observers;
     table().changed.notify_all();
   }
 }
 
 void abort_calls(cerarComm_t comm) {
-  const Claim claim(comm, Claim::Kind::look);
+  const CommUse claim(comm, CommUse::Kind::observe);
   end_calls(*comm, "aborted its communicator (cerarCommAbort)");
 }
 
@@ -129,7 +129,7 @@ void destroy(cerarComm_t comm) {
       end_calls(*comm, "destroyed its communicator during a call");
       lock.lock();
     }
-    table().changed.wait(lock, [&] { return !uses.busy && uses.lookers == 0; });
+    table().changed.wait(lock, [&] { return !uses.busy && uses.observers == 0; });
   }
   delete comm;
 }

@@ -1,4 +1,4 @@
-#include "runtime/gpu/executor/call_watch.h"
+#include "runtime/gpu/executor/watchdog.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@ namespace cerar::runtime {
 
 using Clock = std::chrono::steady_clock;
 
-CallWatch::CallWatch(DeviceHandle device, DeviceTransport& transport, std::chrono::milliseconds timeout,
-                     std::string plan)
+Watchdog::Watchdog(DeviceHandle device, DeviceTransport& transport, std::chrono::milliseconds timeout,
+                   std::string plan)
     : device_(std::move(device)), transport_(transport), timeout_(timeout), plan_(std::move(plan)) {
   for (auto& call : calls_) {
     call.started = DeviceEvent(device_);
@@ -22,43 +22,43 @@ CallWatch::CallWatch(DeviceHandle device, DeviceTransport& transport, std::chron
                                        [this](const std::stop_token& stop) { run(stop); });
 }
 
-CallWatch::~CallWatch() { stop(); }
+Watchdog::~Watchdog() { stop(); }
 
-void CallWatch::stop() {
+void Watchdog::stop() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
 }
 
-CallWatch::Call* CallWatch::take(std::uint64_t operation) {
+Watchdog::Call* Watchdog::take(std::uint64_t call_index) {
   const std::lock_guard lock(mutex_);
   for (auto& call : calls_)
     if (call.state == Call::State::free) {
       call.state = Call::State::taken;
-      call.operation = operation;
+      call.call_index = call_index;
       call.since.reset();
       return &call;
     }
   return nullptr;
 }
 
-void CallWatch::under_way(Call* call) {
+void Watchdog::under_way(Call* call) {
   if (!call) return;
   const std::lock_guard lock(mutex_);
   call->state = Call::State::under_way;
 }
 
-void CallWatch::drop(Call* call) {
+void Watchdog::drop(Call* call) {
   if (!call) return;
   const std::lock_guard lock(mutex_);
   call->state = Call::State::free;
 }
 
-std::optional<Error> CallWatch::failure() const {
+std::optional<Error> Watchdog::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
 }
 
-void CallWatch::fail(const Error& error) {
+void Watchdog::fail(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     if (failure_) return;
@@ -68,7 +68,7 @@ void CallWatch::fail(const Error& error) {
   changed_.notify_all();
 }
 
-void CallWatch::drain() {
+void Watchdog::drain() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] {
     return failure_ || std::none_of(calls_.begin(), calls_.end(),
@@ -76,7 +76,7 @@ void CallWatch::drain() {
   });
 }
 
-void CallWatch::run(const std::stop_token& stop) {
+void Watchdog::run(const std::stop_token& stop) {
   // Asking for events is among what a capture in another thread forbids, unless this thread says that it
   // takes no part in it.
   const OutsideCaptures outside;
@@ -91,19 +91,19 @@ void CallWatch::run(const std::stop_token& stop) {
   if (const auto error = failure()) transport_.abort(error->what());
 }
 
-std::vector<CallWatch::Call*> CallWatch::calls_under_way() {
+std::vector<Watchdog::Call*> Watchdog::calls_under_way() {
   const std::lock_guard lock(mutex_);
   std::vector<Call*> found;
   for (auto& call : calls_)
     if (call.state == Call::State::under_way) found.push_back(&call);
   std::sort(found.begin(), found.end(),
-            [](const Call* a, const Call* b) { return a->operation < b->operation; });
+            [](const Call* a, const Call* b) { return a->call_index < b->call_index; });
   return found;
 }
 
 // The driver may keep this thread waiting while another one frees memory, and then nobody may wait for the
 // watch's lock: only this thread ends what is under way, so it asks for events without it.
-std::optional<Error> CallWatch::look() {
+std::optional<Error> Watchdog::look() {
   if (auto error = transport_.failure()) return error;
   const auto calls = calls_under_way();
   if (calls.empty()) return std::nullopt;
@@ -121,7 +121,7 @@ std::optional<Error> CallWatch::look() {
         return Error(ErrorCode::system,
                      fmt::format("device {} failed: {}, in all-reduce number {} of {}; the process must be "
                                  "started again.",
-                                 device_->ordinal(), words_of(finished), call->operation, plan_));
+                                 device_->ordinal(), words_of(finished), call->call_index, plan_));
       if (!behind_another && !call->since && driver().cuEventQuery(call->started.get()) == kCuSuccess)
         call->since = Clock::now();
       behind_another = true;
@@ -132,7 +132,7 @@ std::optional<Error> CallWatch::look() {
                         "{} of {}.",
                         transport_.rank(), timeout_.count(),
                         (transport_.rank() + transport_.size() - 1) % transport_.size(),
-                        (transport_.rank() + 1) % transport_.size(), call->operation, plan_));
+                        (transport_.rank() + 1) % transport_.size(), call->call_index, plan_));
     }
   } catch (const Error& error) {
     return error;

@@ -23,7 +23,7 @@ struct Arguments {
 };
 
 /// What is measured beside what, over the ranks of a transport, wherever they run.
-struct Contest {
+struct Comparison {
   int ranks = 0;
   int ranks_here = 0;  ///< of this process: their vectors lie in its memory
   int ranks_beside =
@@ -34,21 +34,21 @@ struct Contest {
   std::function<Errors(const MeasureOptions&)> errors;
   std::function<double(const MeasureOptions&, int warmups, int iterations)> time_us;
   /// The exact all-reduce that the transport has without a plan, and its name; empty where it has none.
-  std::string ring_name = "plain ring";
-  std::function<double(const MeasureOptions&, int warmups, int iterations)> ring_time_us;
+  std::string baseline_name = "exact ring";
+  std::function<double(const MeasureOptions&, int warmups, int iterations)> baseline_time_us;
   cerarComm_t comm = nullptr;  ///< one that ran the calls measured
 };
 
 /// Makes the communicators of --transport and runs `body` in each thread that measures: one, or one for each
 /// rank of this process. Throws `unsupported` for an unknown name, `invalid_argument` for what the transport
 /// needs and was not given, and what the C API reports.
-void hold_contest(const Arguments& arguments, const std::function<void(const Contest&)>& body);
+void run_comparison(const Arguments& arguments, const std::function<void(const Comparison&)>& body);
 
 /// Of one rank of a job, which must outlive it.
-Contest job_contest(const std::string& where, const JobRank& rank);
+Comparison job_comparison(const std::string& where, const JobRank& rank);
 
 /// This process as a rank of MPI_COMM_WORLD. Throws `unsupported` in a program that was not built with MPI.
-void over_mpi(const Arguments& arguments, const std::function<void(const Contest&)>& body);
+void over_mpi(const Arguments& arguments, const std::function<void(const Comparison&)>& body);
 
 /// Of the program that over_mpi belongs to.
 std::string program_name();

@@ -1,4 +1,4 @@
-#include "runtime/gpu/nccl/nccl_transport.h"
+#include "runtime/gpu/nccl/transport.h"
 
 #include <fmt/format.h>
 

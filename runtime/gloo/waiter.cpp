@@ -1,13 +1,13 @@
-#include "runtime/gloo/patience.h"
+#include "runtime/gloo/waiter.h"
 
 #include "runtime/base/thread.h"
 
 namespace cerar::runtime {
-Patience::Patience(std::chrono::milliseconds usual) : usual_(usual), next_look_(Clock::now() + usual) {
+Waiter::Waiter(std::chrono::milliseconds usual) : usual_(usual), next_look_(Clock::now() + usual) {
   thread_ = start_thread("that keeps deadlines", [this] { keep_deadlines(); });
 }
 
-Patience::~Patience() {
+Waiter::~Waiter() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -16,43 +16,43 @@ Patience::~Patience() {
   thread_.join();
 }
 
-Patience::End Patience::wait(Buffer& buffer, Side side, Clock::time_point deadline) {
+Waiter::End Waiter::wait(Buffer& buffer, Side side, Clock::time_point deadline) {
   return wait(buffer, side, deadline, true);
 }
 
-Patience::End Patience::wait_uninterrupted(Buffer& buffer, Side side, Clock::time_point deadline) {
+Waiter::End Waiter::wait_uninterrupted(Buffer& buffer, Side side, Clock::time_point deadline) {
   return wait(buffer, side, deadline, false);
 }
 
-void Patience::interrupt() {
+void Waiter::interrupt() {
   const std::lock_guard lock(mutex_);
   interrupted_ = true;
   if (call_off_ && heeds_interrupt_) (*call_off_)();
 }
 
 // The wait under way, for the thread that keeps deadlines; also when Gloo throws.
-class Patience::Waiting {
+class Waiter::Waiting {
  public:
-  Waiting(Patience& patience, const std::function<void()>& call_off, Clock::time_point deadline,
+  Waiting(Waiter& waiter, const std::function<void()>& call_off, Clock::time_point deadline,
           bool heeds_interrupt)
-      : patience_(patience), lock_(patience.mutex_) {
-    patience_.call_off_ = &call_off;
-    patience_.heeds_interrupt_ = heeds_interrupt;
-    patience_.expired_ = false;
-    patience_.deadline_ = deadline;
-    if (deadline < patience_.next_look_) patience_.changed_.notify_one();
+      : waiter_(waiter), lock_(waiter.mutex_) {
+    waiter_.call_off_ = &call_off;
+    waiter_.heeds_interrupt_ = heeds_interrupt;
+    waiter_.expired_ = false;
+    waiter_.deadline_ = deadline;
+    if (deadline < waiter_.next_look_) waiter_.changed_.notify_one();
   }
   ~Waiting() {
     if (!lock_.owns_lock()) lock_.lock();
-    patience_.call_off_ = nullptr;
+    waiter_.call_off_ = nullptr;
   }
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
   /// Why the wait is over although nothing is complete; `done` where it is not.
   End ended() const {
-    if (patience_.heeds_interrupt_ && patience_.interrupted_) return End::interrupted;
-    return patience_.expired_ ? End::expired : End::done;
+    if (waiter_.heeds_interrupt_ && waiter_.interrupted_) return End::interrupted;
+    return waiter_.expired_ ? End::expired : End::done;
   }
 
   template <typename Attempt>
@@ -67,18 +67,18 @@ class Patience::Waiting {
   }
 
  private:
-  Patience& patience_;
+  Waiter& waiter_;
   std::unique_lock<std::mutex> lock_;
 };
 
-Patience::End Patience::wait(Buffer& buffer, Side side, Clock::time_point deadline, bool heeds_interrupt) {
+Waiter::End Waiter::wait(Buffer& buffer, Side side, Clock::time_point deadline, bool heeds_interrupt) {
   const std::function<void()> call_off = [&buffer, side] {
     side == Side::send ? buffer.abortWaitSend() : buffer.abortWaitRecv();
   };
   Waiting waiting(*this, call_off, deadline, heeds_interrupt);
   if (waiting.ended() == End::interrupted) return End::interrupted;
   const auto attempt = [&] {
-    return side == Side::send ? buffer.waitSend(nullptr, kForever) : buffer.waitRecv(nullptr, kForever);
+    return side == Side::send ? buffer.waitSend(nullptr, kNoTimeout) : buffer.waitRecv(nullptr, kNoTimeout);
   };
   for (;;) {
     if (waiting.run(attempt)) return End::done;
@@ -87,8 +87,8 @@ Patience::End Patience::wait(Buffer& buffer, Side side, Clock::time_point deadli
   }
 }
 
-Patience::End Patience::wait(const std::function<void()>& attempt, const std::function<void()>& call_off,
-                             Clock::time_point deadline) {
+Waiter::End Waiter::wait(const std::function<void()>& attempt, const std::function<void()>& call_off,
+                         Clock::time_point deadline) {
   Waiting waiting(*this, call_off, deadline, true);
   if (waiting.ended() == End::interrupted) return End::interrupted;
   try {
@@ -104,7 +104,7 @@ Patience::End Patience::wait(const std::function<void()>& attempt, const std::fu
   return waiting.ended();
 }
 
-void Patience::keep_deadlines() {
+void Waiter::keep_deadlines() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const auto now = Clock::now();
