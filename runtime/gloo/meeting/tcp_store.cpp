@@ -191,23 +191,40 @@ class JoinedStore final : public Store {
   /// The first server that answers; `problem` says about each address why there is none.
   bool connect(const std::vector<Endpoint>& endpoints, const Deadline& deadline, std::string& problem) {
     std::vector<std::string> failures;
+    bool refused = false;
     for (const Endpoint& endpoint : endpoints) {
       auto [socket, error] = connect_to(endpoint, deadline.at_most(kConnectLimit));
+      refused = refused || error == ECONNREFUSED;
       if (error == EMFILE || error == ENFILE)
         throw Error(ErrorCode::system,
                     fmt::format("rank {} has no file descriptor left to reach the store {} "
                                 "(ulimit -n); raise the limit or close some.",
                                 rank_, name()));
       if (socket) {
-        socket_ = std::move(socket);
-        server_ = endpoint.text();
-        reader_ = MessageReader();
+        take(std::move(socket), endpoint);
+        if (refused) prefer_earlier(endpoints, deadline);
         return true;
       }
       failures.push_back(fmt::format("{} {}", endpoint.text(), connect_failure(error)));
     }
     problem = fmt::format("{}", fmt::join(failures, ", "));
     return false;
+  }
+
+  void take(Descriptor socket, const Endpoint& endpoint) {
+    socket_ = std::move(socket);
+    server_ = endpoint.text();
+    reader_ = MessageReader();
+  }
+
+  /// The server may have begun to listen between two attempts, at its earlier addresses first. All ranks
+  /// shall come to the first one that it has: the data goes by the address that a rank came from.
+  void prefer_earlier(const std::vector<Endpoint>& endpoints, const Deadline& deadline) {
+    for (const Endpoint& endpoint : endpoints) {
+      if (endpoint.text() == server_) return;
+      auto [socket, error] = connect_to(endpoint, deadline.at_most(kAnswerLimit));
+      if (socket) return take(std::move(socket), endpoint);
+    }
   }
 
   /// Nothing where the server wants this rank to come again.
