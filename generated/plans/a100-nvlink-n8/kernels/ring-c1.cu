@@ -161,10 +161,8 @@ CERAR_DEVICE float cerar_fma(float a, float b, float c) {
 CERAR_DEVICE int cerar_nearest(float value) {
 #if CERAR_GPU
   return __float2int_rn(value);
-#elif !defined(__x86_64__) || defined(__SSE4_1__)
-  return (int)__builtin_rintf(value);
-#else
-  return (int)((value + 0x1.8p23f) - 0x1.8p23f);
+#else  // the sum has no bits below 1, and holds the whole number in its lower bits
+  return (int)(cerar_bits(value + 0x1.8p23f) - cerar_bits(0x1.8p23f));
 #endif
 }
 

@@ -171,10 +171,8 @@ CERAR_DEVICE float cerar_fma(float a, float b, float c) {
 CERAR_DEVICE int cerar_nearest(float value) {
 #if CERAR_GPU
   return __float2int_rn(value);
-#elif !defined(__x86_64__) || defined(__SSE4_1__)
-  return (int)__builtin_rintf(value);
-#else
-  return (int)((value + 0x1.8p23f) - 0x1.8p23f);
+#else  // the sum has no bits below 1, and holds the whole number in its lower bits
+  return (int)(cerar_bits(value + 0x1.8p23f) - cerar_bits(0x1.8p23f));
 #endif
 }
 
@@ -569,7 +567,7 @@ CERAR_DEVICE void cerar_send(void* part, long long at, long long elements, const
 #endif
 
 // ---- specialised from templates/differential.cu
-// Differential codes (c = rN, r >= 2): open, visit, close. Design, section 2b.
+// Differential codes (c = rN, r >= 2): open, visit, close. tuner/DESIGN.md, section 6.
 //
 // Sample k of a class is component k of the sum plus epsilon times parts of the next two. A visit adds two or
 // three components to the message and stores the sample over a component that is no longer needed; the last
