@@ -9,7 +9,6 @@
 #include "runtime/api/comm_use.h"
 #include "runtime/api/guard.h"
 #include "runtime/base/debug_log.h"
-#include "runtime/gloo/transport.h"
 #include "runtime/host/executor.h"
 #include "runtime/host/local.h"
 
@@ -59,27 +58,6 @@ cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan
                                plan ? shared.get() : nullptr);
       comms[rank] = made[rank].release();
     }
-  });
-}
-
-cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPlan_t plan, const char* store,
-                                const char* interface_name, int timeout_ms) {
-  return guard([&] {
-    require(comm, "comm");
-    require(store, "store");
-    *comm = nullptr;
-    const auto timeouts = cerar::runtime::checked_timeouts(timeout_ms);
-    cerar::set_debug_rank(rank);
-    auto transport =
-        cerar::runtime::make_gloo_transport({.rank = rank,
-                                             .ranks = ranks,
-                                             .store = store,
-                                             .interface_name = interface_name ? interface_name : "",
-                                             .timeout = timeouts.call,
-                                             .meeting_timeout = timeouts.meeting});
-    auto made = cerar::runtime::join_comm(std::move(transport), plan);
-    cerar::runtime::log_comm(made->log, rank, ranks, "Gloo", plan ? made->plan.get() : nullptr);
-    *comm = made.release();
   });
 }
 

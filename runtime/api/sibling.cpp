@@ -21,11 +21,11 @@ cerarResult_t cerarCommInitTransport(cerarComm_t* comm, const char* build, const
     if (build != std::string_view(CERAR_BUILD))
       throw cerar::Error(
           cerar::ErrorCode::unsupported,
-          fmt::format("libcerar ({}) and libcerar_mpi ({}) were not built together; install both "
-                      "from one build.",
-                      CERAR_BUILD, build));
-    const cerar::Timeouts timeouts = checked_timeouts(timeout_ms);
-    std::unique_ptr<Transport> transport(static_cast<Transport*>(make(context, &timeouts)));
+          fmt::format("libcerar ({}) and the library of the transport {} ({}) were not built together; "
+                      "install both from one build.",
+                      CERAR_BUILD, words, build));
+    const SiblingOffer offer{.timeouts = checked_timeouts(timeout_ms), .log = &cerar::own_debug_log()};
+    std::unique_ptr<Transport> transport(static_cast<Transport*>(make(context, &offer)));
     const int rank = transport->rank(), ranks = transport->size();
     cerar::set_debug_rank(rank);
     auto made = join_comm(std::move(transport), plan);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <string>
@@ -101,16 +102,14 @@ const Log* the_log() noexcept {
   return log;
 }
 
-}  // namespace
-
-bool debug_log_is_on() noexcept {
+bool own_is_on() noexcept {
   static const bool on = the_log() && the_log()->on();
   return on;
 }
 
-void set_debug_rank(int rank) noexcept { this_rank = rank; }
+void set_own_rank(int rank) noexcept { this_rank = rank; }
 
-void write_debug_line(std::string_view text) noexcept {
+void write_own(std::string_view text) noexcept {
   const int error = errno;
   try {
     if (the_log()) the_log()->write(text);
@@ -118,5 +117,17 @@ void write_debug_line(std::string_view text) noexcept {
   }
   errno = error;
 }
+
+constexpr DebugLog kOwn{.is_on = own_is_on, .set_rank = set_own_rank, .write = write_own};
+std::atomic<const DebugLog*> used = &kOwn;
+
+}  // namespace
+
+const DebugLog& own_debug_log() noexcept { return kOwn; }
+void use_debug_log(const DebugLog& log) noexcept { used = &log; }
+
+bool debug_log_is_on() noexcept { return used.load()->is_on(); }
+void set_debug_rank(int rank) noexcept { used.load()->set_rank(rank); }
+void write_debug_line(std::string_view text) noexcept { used.load()->write(text); }
 
 }  // namespace cerar

@@ -17,6 +17,17 @@ void set_debug_rank(int rank) noexcept;
 /// One line, at most PIPE_BUF bytes of it, which pipes take whole; control characters as \xHH.
 void write_debug_line(std::string_view text) noexcept;
 
+/// A log's functions. There is one log in a process: the libraries beside libcerar (api/sibling.h) have this
+/// code as well, and write with libcerar's.
+struct DebugLog {
+  bool (*is_on)() noexcept;
+  void (*set_rank)(int rank) noexcept;
+  void (*write)(std::string_view text) noexcept;
+};
+const DebugLog& own_debug_log() noexcept;
+/// From now on the functions above are those of `log`, which stays.
+void use_debug_log(const DebugLog& log) noexcept;
+
 template <typename... Arguments>
 void debug_log(fmt::format_string<Arguments...> format, Arguments&&... arguments) noexcept {
   if (!debug_log_is_on()) return;

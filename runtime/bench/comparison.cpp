@@ -45,30 +45,6 @@ void in_threads(const Arguments& arguments, const Body& body) {
         .comm = ranks.comm(0)});
 }
 
-void require_job(const Arguments& arguments) {
-  if (arguments.store.empty() || !arguments.rank || !arguments.size)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("--transport {} needs --rank, --size and --store, in one process per rank.",
-                            arguments.transport));
-  if (*arguments.size < 1 || *arguments.size > 4096)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("--size is {} but must lie in 1..4096.", *arguments.size));
-  if (*arguments.rank < 0 || *arguments.rank >= *arguments.size)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("--rank is {} but must lie in 0..{}.", *arguments.rank, *arguments.size - 1));
-}
-
-void over_gloo(const Arguments& arguments, const Body& body) {
-  require_job(arguments);
-  const char* interface_name = arguments.interface_name.empty() ? nullptr : arguments.interface_name.c_str();
-  const JobRank rank(*arguments.rank, *arguments.size,
-                     make_job_comms(arguments.plan, [&](cerarComm_t* comm, cerarPlan_t plan) {
-                       return cerarCommInitGloo(comm, *arguments.rank, *arguments.size, plan,
-                                                arguments.store.c_str(), interface_name, 0);
-                     }));
-  body(job_comparison("gloo (one process per rank)", rank));
-}
-
 // The devices of a process with a thread for each rank.
 std::vector<int> devices_of_threads(const Arguments& arguments, int workers) {
   auto devices = arguments.devices;
@@ -189,6 +165,19 @@ int ranks_beside(const JobRank& rank) {
 }
 
 }  // namespace
+
+void require_job(const Arguments& arguments) {
+  if (arguments.store.empty() || !arguments.rank || !arguments.size)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("--transport {} needs --rank, --size and --store, in one process per rank.",
+                            arguments.transport));
+  if (*arguments.size < 1 || *arguments.size > 4096)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("--size is {} but must lie in 1..4096.", *arguments.size));
+  if (*arguments.rank < 0 || *arguments.rank >= *arguments.size)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("--rank is {} but must lie in 0..{}.", *arguments.rank, *arguments.size - 1));
+}
 
 Comparison job_comparison(const std::string& where, const JobRank& rank) {
   const auto time_of = [&](cerarComm_t comm) {

@@ -47,6 +47,12 @@ void run_comparison(const Arguments& arguments, const std::function<void(const C
 /// Of one rank of a job, which must outlive it.
 Comparison job_comparison(const std::string& where, const JobRank& rank);
 
+/// Throws `invalid_argument` unless --rank, --size and --store describe a rank of a job of processes.
+void require_job(const Arguments& arguments);
+
+/// This process as a rank of a job over Gloo. Throws `unsupported` in a program that was built without Gloo.
+void over_gloo(const Arguments& arguments, const std::function<void(const Comparison&)>& body);
+
 /// This process as a rank of MPI_COMM_WORLD. Throws `unsupported` in a program that was not built with MPI.
 void over_mpi(const Arguments& arguments, const std::function<void(const Comparison&)>& body);
 

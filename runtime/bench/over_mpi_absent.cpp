@@ -6,8 +6,9 @@ namespace cerar::runtime {
 std::string program_name() { return "cerar-bench"; }
 
 void over_mpi(const Arguments&, const std::function<void(const Comparison&)>&) {
-  throw Error(ErrorCode::unsupported,
-              "--transport is mpi, but this program knows no MPI; start cerar-bench-mpi with mpirun.");
+  throw Error(
+      ErrorCode::unsupported,
+      "--transport is mpi, but this program was built without MPI; start cerar-bench-mpi with mpirun.");
 }
 
 }  // namespace cerar::runtime

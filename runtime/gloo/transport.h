@@ -20,8 +20,8 @@ struct GlooOptions {
 /// all ranks are connected, and leaves nothing of this job in the store. An error that any rank finds reaches
 /// all others with its sentence, as long as they can be reached. The destructor tells the other ranks that
 /// this one leaves; what it sent before still reaches them. Throws `invalid_argument` for a store
-/// or interface that cannot be meant, `system` for one that cannot be used, `timeout` naming the ranks that
-/// did not come, and `unsupported` where the library was built without Gloo.
+/// or interface that cannot be meant, `system` for one that cannot be used, and `timeout` naming the ranks
+/// that did not come.
 std::unique_ptr<Transport> make_gloo_transport(const GlooOptions& options);
 
 }  // namespace cerar::runtime

@@ -69,20 +69,6 @@ CERAR_API cerarResult_t cerarPlanWorkers(cerarPlan_t plan, int* workers);
  * (seconds), or without it 5 minutes for ranks to meet and 10 for each wait in a call. */
 CERAR_API cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan, int timeout_ms);
 
-/* The communicator of one rank of a job whose `ranks` ranks are processes, on one machine or many, connected
- * with TCP by Gloo. All ranks name the same store, where they find each other: "file:DIRECTORY", which all
- * see, or "tcp:HOST:PORT" ("tcp:[::1]:PORT", "tcp://HOST:PORT"), served by rank 0 while the communicator is
- * made, to be used in a trusted network. interface_name: the network interface (or an address of this host)
- * that the others can reach; NULL takes the one that reaches HOST; with a directory, loopback if all ranks
- * are on one machine, else an address whose interface is up and no loopback: the one that the host's name
- * leads to, that of the default route, or the first. Plan and timeout as for cerarCommInitLocal; the timeout
- * limits the whole call, and all ranks that can be told end together. Communicators made at the same time
- * need stores of their own. Returns cerarTimeout naming the ranks that did not come, cerarMismatch when ranks
- * have different plans, and cerarUnsupported from a library built without Gloo. After an error of an
- * all-reduce, destroy the communicator and make a new one, with the ranks that are left. */
-CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPlan_t plan,
-                                          const char* store, const char* interface_name, int timeout_ms);
-
 /* GPUs. The plan needs kernels for the device's architecture (cerar-tune --arch). Vectors lie in memory of
  * the communicator's device, and calls take a stream of it, a cudaStream_t or CUstream as void*; NULL is the
  * default stream. A call returns once it is enqueued: the result is there for what is enqueued on the stream
@@ -196,9 +182,9 @@ typedef struct {
 } cerarCallInfo_t;
 CERAR_API cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info);
 
-/* Between CERAR's own libraries, not for applications: how libcerar_mpi, which must be of the same build,
- * joins ranks. `make` returns the transport, which `words` name. */
-typedef void* (*cerarTransportMaker_t)(void* context, const void* timeouts);
+/* Between CERAR's own libraries, not for applications: how libcerar_gloo and libcerar_mpi, which must be of
+ * the same build, join ranks. `make` returns the transport, which `words` name. */
+typedef void* (*cerarTransportMaker_t)(void* context, const void* offer);
 CERAR_API cerarResult_t cerarCommInitTransport(cerarComm_t* comm, const char* build, const char* words,
                                                cerarTransportMaker_t make, void* context, cerarPlan_t plan,
                                                int timeout_ms);

@@ -1,9 +1,7 @@
-# The installed package: find_package(cerar), cerar::cerar and cerar::cerar_mpi; pkg-config cerar and cerar_mpi. It may be moved
-# as a whole.
+# The installed package: find_package(cerar), cerar::cerar, cerar::cerar_gloo and cerar::cerar_mpi; pkg-config of the
+# same names. It may be moved as a whole.
 include(CMakePackageConfigHelpers)
 set(cerar_package ${CMAKE_INSTALL_LIBDIR}/cmake/cerar)
-set(cerar_mpi_target "")
-set(CERAR_HAS_MPI OFF)
 
 install(TARGETS cerar EXPORT cerarTargets)
 install(EXPORT cerarTargets NAMESPACE cerar:: DESTINATION ${cerar_package})
@@ -11,37 +9,42 @@ install(FILES include/cerar.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(cerar_private_files)
   install(PROGRAMS ${cerar_private_files} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-if(TARGET cerar_mpi)
-  set(cerar_mpi_target cerar_mpi)
-  set(CERAR_HAS_MPI ON)
-  install(TARGETS cerar_mpi EXPORT cerarMpiTargets)
-  install(EXPORT cerarMpiTargets NAMESPACE cerar:: DESTINATION ${cerar_package})
-  install(FILES include/cerar_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-endif()
-# Libraries lie side by side.
-set_property(TARGET cerar ${cerar_mpi_target} APPEND PROPERTY INSTALL_RPATH $ORIGIN)
-set_target_properties(cerar ${cerar_mpi_target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-
-# What a static library is linked with, in words of CMake and of pkg-config.
-set(CERAR_STATIC_TARGETS "")
-set(cerar_libs "-lcerar")
-foreach(name IN ITEMS yaml gloo)
-  if(TARGET cerar::${name}_copy)
-    string(APPEND CERAR_STATIC_TARGETS
-      "  add_library(cerar::${name} SHARED IMPORTED)\n"
-      "  set_target_properties(cerar::${name} PROPERTIES IMPORTED_NO_SONAME ON IMPORTED_LOCATION \"\${cerar_prefix}/${CMAKE_INSTALL_LIBDIR}/libcerar_${name}.so\")\n")
-    string(APPEND cerar_libs " -lcerar_${name}")
-  elseif(TARGET cerar::${name})
-    get_target_property(library cerar::${name} INTERFACE_LINK_LIBRARIES)
-    set(package_yaml yaml-cpp)
-    set(package_gloo Gloo)
-    string(APPEND CERAR_STATIC_TARGETS
-      "  find_dependency(${package_${name}})\n  add_library(cerar::${name} INTERFACE IMPORTED)\n"
-      "  target_link_libraries(cerar::${name} INTERFACE ${library})\n")
-    string(APPEND cerar_libs " -l${library}")
+# Libraries of transports are components of the package.
+set(cerar_libraries cerar)
+foreach(component IN ITEMS gloo mpi)
+  if(TARGET cerar_${component})
+    list(APPEND cerar_libraries cerar_${component})
+    install(TARGETS cerar_${component} EXPORT cerar_${component}_targets)
+    install(EXPORT cerar_${component}_targets NAMESPACE cerar:: DESTINATION ${cerar_package})
+    install(FILES include/cerar_${component}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   endif()
 endforeach()
-string(JOIN " " cerar_libs ${cerar_libs} -lfmt -lcrypto)
+# They lie side by side.
+set_property(TARGET ${cerar_libraries} APPEND PROPERTY INSTALL_RPATH $ORIGIN)
+set_target_properties(${cerar_libraries} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+
+# cerar_static_needs(NAME PACKAGE): what a static library needs of cerar::NAME (libraries.cmake), in words of CMake
+# (CERAR_STATIC_NAME) and of pkg-config (cerar_static_NAME).
+function(cerar_static_needs name package)
+  if(TARGET cerar::${name}_copy)
+    set(target
+      "  add_library(cerar::${name} SHARED IMPORTED)\n"
+      "  set_target_properties(cerar::${name} PROPERTIES IMPORTED_NO_SONAME ON IMPORTED_LOCATION \"\${cerar_prefix}/${CMAKE_INSTALL_LIBDIR}/libcerar_private_${name}.so\")\n")
+    set(libs "-lcerar_private_${name}")
+  else()
+    get_target_property(library cerar::${name} INTERFACE_LINK_LIBRARIES)
+    set(target
+      "  find_dependency(${package})\n  add_library(cerar::${name} INTERFACE IMPORTED)\n"
+      "  target_link_libraries(cerar::${name} INTERFACE ${library})\n")
+    set(libs "-l${library}")
+  endif()
+  string(CONCAT target ${target})
+  string(TOUPPER ${name} upper)
+  set(CERAR_STATIC_${upper} "${target}" PARENT_SCOPE)
+  set(cerar_static_${name} "${libs}" PARENT_SCOPE)
+endfunction()
+cerar_static_needs(yaml yaml-cpp)
+set(cerar_libs "-lcerar ${cerar_static_yaml} -lfmt -lcrypto")
 foreach(library IN LISTS CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
   if(library MATCHES "^(stdc\\+\\+|c\\+\\+|c\\+\\+abi|m)$")
     string(APPEND cerar_libs " -l${library}")
@@ -57,8 +60,11 @@ set(cerar_is_static OFF)
 if(CERAR_LIBRARY_TYPE STREQUAL STATIC)
   set(cerar_is_static ON)
 endif()
+if(TARGET cerar_gloo)
+  cerar_static_needs(gloo Gloo)
+endif()
 set(cerar_mpi_library "")
-if(CERAR_HAS_MPI)
+if(TARGET cerar_mpi)
   list(GET MPI_C_LIBRARIES 0 cerar_mpi_library)
   file(REAL_PATH ${cerar_mpi_library} cerar_mpi_library)
   cmake_path(GET cerar_mpi_library FILENAME cerar_mpi_library)
@@ -82,7 +88,14 @@ function(cerar_install_pc name description requires libs cflags)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 cerar_install_pc(cerar "Coded, approximate ring all-reduce" "" "${cerar_libs}" "")
-if(CERAR_HAS_MPI)
+if(TARGET cerar_gloo)
+  set(gloo_libs "-lcerar_gloo")
+  if(cerar_is_static)
+    string(APPEND gloo_libs " ${cerar_static_gloo}")
+  endif()
+  cerar_install_pc(cerar_gloo "CERAR between processes, over Gloo's TCP" "cerar = ${PROJECT_VERSION}" "${gloo_libs}" "")
+endif()
+if(TARGET cerar_mpi)
   list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE mpi_cflags)
   string(JOIN " " mpi_cflags ${mpi_cflags})
   string(JOIN " " mpi_libs -lcerar_mpi ${MPI_C_LIBRARIES})

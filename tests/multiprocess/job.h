@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/include/cerar.h"
+#include "runtime/include/cerar_gloo.h"
 
 namespace cerar::test {
 

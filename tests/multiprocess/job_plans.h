@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/include/cerar.h"
+#include "runtime/include/cerar_gloo.h"
 
 namespace cerar::test {
 

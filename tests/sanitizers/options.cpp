@@ -34,7 +34,7 @@ CERAR_SANITIZER const char* __tsan_default_suppressions() {
   return
       // Gloo's reference counts end every use of a buffer before the buffer. Its locks are seen; what is
       // ours, too.
-      "race:libcerar_gloo.so\n"
+      "race:libcerar_private_gloo.so\n"
       // Copies of an exception share its sentence, and libstdc++ counts them.
       "race:std::runtime_error::~runtime_error\n";
 }

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "runtime/include/cerar.h"
+#include "runtime/include/cerar_gloo.h"
 #include "runtime/measure/rank_threads.h"
 #include "tests/bench/peers/serve.h"
 

@@ -1,5 +1,5 @@
 /* Between processes: sum STORE RANK RANKS. Also C++. */
-#include <cerar.h>
+#include <cerar_gloo.h>
 #include <stdio.h>
 #include <stdlib.h>
 
