@@ -5,9 +5,12 @@
 #include <nvrtc.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
-#include <regex>
+#include <optional>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
 #include "runtime/base/error.h"
 
@@ -62,25 +65,49 @@ class Program {
   nvrtcProgram program_ = nullptr;
 };
 
+/// What stands in a text between two others, and where that ends.
+struct Found {
+  std::string_view text;
+  std::size_t end;
+};
+std::optional<Found> find_between(std::string_view text, std::string_view before, std::string_view after,
+                                  std::size_t from = 0) {
+  const auto start = text.find(before, from);
+  if (start == text.npos) return std::nullopt;
+  const auto begin = start + before.size(), end = text.find(after, begin);
+  if (end == text.npos) return std::nullopt;
+  return Found{text.substr(begin, end - begin), end};
+}
+
+/// The number in front of these words.
+std::optional<int> number_before(std::string_view line, std::string_view words) {
+  const auto end = line.find(words);
+  if (end == line.npos) return std::nullopt;
+  std::size_t begin = end;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  int number = 0;
+  if (std::from_chars(line.data() + begin, line.data() + end, number).ec != std::errc()) return std::nullopt;
+  return number;
+}
+
 /// Reads ptxas's report: "Compiling entry function 'x' for", "n bytes spill stores, n bytes spill loads",
-/// "Used n registers".
+/// "Used n registers". Without std::regex, as everything that several threads do: each expression that is
+/// made writes into the locale that they share.
 std::vector<CompiledKernel> read_resources(const std::string& log) {
-  static const std::regex entry("entry function '([^']+)'");
-  static const std::regex spills("([0-9]+) bytes spill stores, ([0-9]+) bytes spill loads");
-  static const std::regex registers("Used ([0-9]+) registers");
   std::map<std::string, CompiledKernel> kernels;
   CompiledKernel* current = nullptr;
   std::istringstream lines(log);
-  std::smatch match;
   for (std::string line; std::getline(lines, line);) {
-    if (std::regex_search(line, match, entry)) {
-      current = &kernels[match[1]];
-      current->entry = match[1];
-    } else if (current && std::regex_search(line, match, spills)) {
-      current->spill_bytes = std::stoi(match[1]) + std::stoi(match[2]);
-    } else if (current && std::regex_search(line, match, registers)) {
-      current->registers = std::stoi(match[1]);
+    if (const auto entry = find_between(line, "entry function '", "'")) {
+      current = &kernels[std::string(entry->text)];
+      current->entry = entry->text;
+      continue;
     }
+    if (!current) continue;
+    const auto stores = number_before(line, " bytes spill stores"),
+               loads = number_before(line, " bytes spill loads");
+    if (stores && loads) current->spill_bytes = *stores + *loads;
+    if (const auto registers = number_before(line, " registers")) current->registers = *registers;
   }
   std::vector<CompiledKernel> result;
   for (auto& [name, kernel] : kernels) {
@@ -95,11 +122,13 @@ std::vector<CompiledKernel> read_resources(const std::string& log) {
 
 /// PTX holds strings as lists of numbers. What a source says of itself, as in CERAR_MARK("text"), stands as
 /// text behind its PTX, where it is looked for as in cubins.
-std::string marks_of(const std::string& source) {
-  static const std::regex mark("\nCERAR_MARK\\(\"([^\"\n]*)\"\\)");
+std::string marks_of(std::string_view source) {
   std::string comments;
-  for (std::sregex_iterator at(source.begin(), source.end(), mark), end; at != end; ++at)
-    comments += "// " + (*at)[1].str() + "\n";
+  std::size_t from = 0;
+  while (const auto mark = find_between(source, "\nCERAR_MARK(\"", "\")", from)) {
+    comments += fmt::format("// {}\n", mark->text);
+    from = mark->end;
+  }
   return comments;
 }
 
