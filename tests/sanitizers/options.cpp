@@ -35,6 +35,10 @@ CERAR_SANITIZER const char* __tsan_default_suppressions() {
       // Gloo's reference counts end every use of a buffer before the buffer. Its locks are seen; what is
       // ours, too.
       "race:libcerar_private_gloo.so\n"
+      // What compilations of NVRTC share has locks of its own.
+      "race:libnvrtc.so\n"
+      // The loader lists what it has loaded under its lock.
+      "race:dl_iterate_phdr\n"
       // Copies of an exception share its sentence, and libstdc++ counts them.
       "race:std::runtime_error::~runtime_error\n";
 }
