@@ -43,7 +43,7 @@ TEST(Fork, AChildIsRefusedEverythingAndTheParentGoesOn) {
 }
 
 TEST(Fork, AChildOfAProcessInTheMiddleOfACallMakesItsOwn) {
-  if (kThreadSanitized) GTEST_SKIP() << "ThreadSanitizer knows no threads of a child beside its parent's";
+  SKIP_WITH_THREAD_SANITIZER("knows no threads of a child beside its parent's");
   LocalRing<2> ring;
   Waiting waiting(ring[1]);
   EXPECT_TRUE(in_a_child([&] {

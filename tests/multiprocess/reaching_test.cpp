@@ -110,8 +110,7 @@ TEST(Reaching, ARankThatEndsWhileOthersConnectIsNamedAtOnce) {
 }
 
 TEST(Reaching, AHostNameThatLeadsNowhereIsNamed) {
-  if (kThreadSanitized)
-    GTEST_SKIP() << "ThreadSanitizer does not know the thread in which glibc looks names up";
+  SKIP_WITH_THREAD_SANITIZER("does not know the thread in which glibc looks names up");
   for (const int rank : {0, 1})
     EXPECT_THAT(try_to_join(rank, 2, "tcp:no-such-host.invalid:29500", nullptr, kShort),
                 AllOf(HasSubstr("the host name 'no-such-host.invalid' leads to no address"), kNothingOfGloo));
@@ -234,6 +233,7 @@ TEST(Reaching, TooFewDescriptorsAreNamedWithTheNumber) {
 
 // As on several hosts, none of which has a network.
 TEST(Reaching, HostsWithLoopbackAloneSayWhatTheyHave) {
+  SKIP_WITH_THREAD_SANITIZER("does not know the thread in which glibc looks this host's name up");
   const std::string store = fresh_store();
   Job job(2, [&](int rank) -> std::string {
     if (::unshare(CLONE_NEWNET) != 0) return "not permitted";

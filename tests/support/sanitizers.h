@@ -22,3 +22,6 @@ inline constexpr bool kThreadSanitized = false;
 /// For tests of limits that the sanitizers do not keep themselves.
 #define SKIP_WITH_SANITIZERS(reason) \
   if (cerar::test::kSanitized) GTEST_SKIP() << "sanitizers " << reason
+/// For what ThreadSanitizer crashes in: see kThreadSanitized.
+#define SKIP_WITH_THREAD_SANITIZER(reason) \
+  if (cerar::test::kThreadSanitized) GTEST_SKIP() << "ThreadSanitizer " << reason
