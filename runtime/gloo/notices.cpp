@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "runtime/base/thread.h"
-#include "runtime/gloo/slots.h"
 
 namespace cerar::runtime {
-GlooNotices::GlooNotices(gloo::Context& context, Waiter& waiter, std::function<void()> gave_up)
-    : context_(context), waiter_(waiter), gave_up_(std::move(gave_up)) {
+
+GlooNotices::GlooNotices(gloo::Context& context, Waiter& waiter, Failures& failures,
+                         std::function<void()> failed)
+    : context_(context), waiter_(waiter), failures_(failures), failed_(std::move(failed)) {
   peers_.resize(static_cast<std::size_t>(context.size));
-  left_.resize(peers_.size());
   for (int rank = 0; rank < context.size; ++rank) {
     if (rank == context.rank) continue;
     others_.push_back(rank);
@@ -17,7 +17,7 @@ GlooNotices::GlooNotices(gloo::Context& context, Waiter& waiter, std::function<v
     peer.acknowledges = context.createUnboundBuffer(&acknowledgement_, 1);
     peer.acknowledged = context.createUnboundBuffer(&received_acknowledgement_, 1);
   }
-  hears_ = context.createUnboundBuffer(&heard_, sizeof(heard_));
+  receives_ = context.createUnboundBuffer(&received_, sizeof(received_));
   thread_ = start_thread("that listens to other ranks", [this] { listen(); });
 }
 
@@ -25,28 +25,18 @@ GlooNotices::~GlooNotices() {
   stopping_ = true;
   {
     const std::lock_guard lock(mutex_);
-    hears_->abortWaitRecv();
+    receives_->abortWaitRecv();
   }
   thread_.join();
 }
 
-std::optional<std::string> GlooNotices::reason() const {
-  const std::lock_guard lock(mutex_);
-  return reason_;
-}
-
-bool GlooNotices::left(int rank) const {
-  const std::lock_guard lock(mutex_);
-  return left_[static_cast<std::size_t>(rank)];
-}
-
-std::vector<int> GlooNotices::tell(const std::vector<int>& ranks, Kind kind, const std::string& text,
-                                   Waiter::Clock::time_point deadline) {
-  auto& message = *told_.emplace_back(std::make_unique<Told>());
+std::vector<int> GlooNotices::notify(const std::vector<int>& ranks, Notice::Kind kind,
+                                     const std::string& text, Waiter::Clock::time_point deadline) {
+  auto& message = *sent_.emplace_back(std::make_unique<Sent>());
   message.message.kind = kind;
   std::copy_n(text.begin(), std::min(text.size(), sizeof(Message::text) - 1), message.message.text);
   message.buffer = context_.createUnboundBuffer(&message.message, sizeof(Message));
-  std::vector<int> told, silent;
+  std::vector<int> notified, unresponsive;
   for (const int rank : ranks) {
     auto& peer = peers_[static_cast<std::size_t>(rank)];
     try {
@@ -54,32 +44,32 @@ std::vector<int> GlooNotices::tell(const std::vector<int>& ranks, Kind kind, con
       if (!peer.awaits) peer.acknowledged->recv(rank, kAcknowledgementSlot);
       peer.awaits = true;
       message.buffer->send(rank, kNoticeSlot);
-      told.push_back(rank);
+      notified.push_back(rank);
     } catch (const std::exception&) {
-      // Its connection is gone: nobody is there to be told.
+      // Its connection is gone: nobody is there to be notified.
     }
   }
-  for (const int rank : told) {
+  for (const int rank : notified) {
     auto& peer = peers_[static_cast<std::size_t>(rank)];
     try {
       if (waiter_.wait_uninterrupted(*peer.acknowledged, Waiter::Side::receive, deadline) ==
           Waiter::End::done)
         peer.awaits = false;
       else
-        silent.push_back(rank);
+        unresponsive.push_back(rank);
     } catch (const std::exception&) {
-      // Lost while it was told; so it is gone as well.
+      // Lost meanwhile; so it is gone as well.
     }
   }
-  return silent;
+  return unresponsive;
 }
 
 void GlooNotices::listen() {
   while (!stopping_ && !others_.empty()) {
     try {
-      hears_->recv(others_, kNoticeSlot);
+      receives_->recv(others_, kNoticeSlot);
       int rank = -1;
-      while (!hears_->waitRecv(&rank, kNoTimeout))
+      while (!receives_->waitRecv(&rank, kNoTimeout))
         if (stopping_) return;
       take(rank);
     } catch (const std::exception&) {
@@ -102,27 +92,23 @@ bool GlooNotices::forget_lost() {
   try {
     const auto before = others_.size();
     std::erase_if(others_, is_lost);
-    auto fresh = context_.createUnboundBuffer(&heard_, sizeof(heard_));
+    auto fresh = context_.createUnboundBuffer(&received_, sizeof(received_));
     const std::lock_guard lock(mutex_);
-    hears_ = std::move(fresh);
+    receives_ = std::move(fresh);
     return others_.size() < before;
-  } catch (const std::exception&) {  // without memory nothing more is heard
+  } catch (const std::exception&) {  // without memory nothing more is received
     return false;
   }
 }
 
 void GlooNotices::take(int rank) {
-  heard_.text[sizeof(heard_.text) - 1] = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (heard_.kind == Kind::leaves) left_[static_cast<std::size_t>(rank)] = true;
-    if (heard_.kind == Kind::gives_up && !reason_) reason_ = heard_.text;
-  }
-  if (heard_.kind == Kind::gives_up) gave_up_();
+  received_.text[kLongestNotice] = 0;
+  failures_.take({received_.kind, rank, received_.text});
+  if (received_.kind == Notice::Kind::failed) failed_();
   try {
     peers_[static_cast<std::size_t>(rank)].acknowledges->send(rank, kAcknowledgementSlot);
   } catch (const std::exception&) {
-    // Whoever told it is gone already.
+    // The sender is gone already.
   }
 }
 

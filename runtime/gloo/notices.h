@@ -3,47 +3,45 @@
 #include <gloo/context.h>
 
 #include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "runtime/comm/notices.h"
 #include "runtime/gloo/waiter.h"
 
 namespace cerar::runtime {
 
-/// What ranks tell each other beside the data: that one gives up and why, that one leaves, or whether one is
-/// there. A thread listens, and acknowledges by itself: so an acknowledgement shows that a rank's process
-/// runs and has received what was sent to it before, whatever its application is doing.
+/// Gloo keeps messages between two ranks apart by slots. Data has connections of its own, see ring.h.
+constexpr std::uint64_t kExchangeSlot = std::uint64_t{1} << 40;
+constexpr std::uint64_t kNoticeSlot = kExchangeSlot + 1;
+constexpr std::uint64_t kAcknowledgementSlot = kExchangeSlot + 2;
+constexpr std::uint64_t kNothingSlot = kExchangeSlot + 3;  // never sent to: whether there is a connection
+
+/// Carries notices between ranks. A thread listens, and acknowledges by itself: so an acknowledgement shows
+/// that a rank's process runs and has received what was sent to it before, whatever its application is doing.
 class GlooNotices {
  public:
-  enum class Kind : std::uint32_t { gives_up = 1, leaves, asks };
-
-  /// `gave_up` is called in the listening thread when another rank gives up.
-  GlooNotices(gloo::Context& context, Waiter& waiter, std::function<void()> gave_up);
+  /// Hands what comes to `failures`; `failed` is called in the listening thread when another rank fails.
+  GlooNotices(gloo::Context& context, Waiter& waiter, Failures& failures, std::function<void()> failed);
   ~GlooNotices();
   GlooNotices(const GlooNotices&) = delete;
   GlooNotices& operator=(const GlooNotices&) = delete;
 
-  /// The first reason that another rank gave for giving up.
-  std::optional<std::string> reason() const;
-  bool left(int rank) const;
-
   /// Tells `ranks` and waits until they acknowledge, lose their connection, or `deadline` comes. Returns
   /// those that did not acknowledge in time.
-  std::vector<int> tell(const std::vector<int>& ranks, Kind kind, const std::string& text,
-                        Waiter::Clock::time_point deadline);
+  std::vector<int> notify(const std::vector<int>& ranks, Notice::Kind kind, const std::string& text,
+                          Waiter::Clock::time_point deadline);
 
  private:
   struct Message {
-    Kind kind;
-    char text[1020];  // ends with a zero
+    Notice::Kind kind;
+    char text[kLongestNotice + 1];  // ends with a zero
   };
-  struct Told {
+  struct Sent {
     Message message;
     std::unique_ptr<Waiter::Buffer> buffer;
   };
@@ -60,19 +58,18 @@ class GlooNotices {
 
   gloo::Context& context_;
   Waiter& waiter_;
-  const std::function<void()> gave_up_;
+  Failures& failures_;
+  const std::function<void()> failed_;
   std::vector<Peer> peers_;  // [rank]
   std::vector<int> others_;  // that are listened to
   char acknowledgement_ = 1, received_acknowledgement_ = 0;
   char nothing_ = 0;
-  Message heard_{};
-  std::vector<std::unique_ptr<Told>> told_;  // ranks that are stopped may take one much later
+  Message received_{};
+  std::vector<std::unique_ptr<Sent>> sent_;  // ranks that are stopped may take one much later
   std::atomic<bool> stopping_ = false;
 
-  mutable std::mutex mutex_;               // guards what follows
-  std::unique_ptr<Waiter::Buffer> hears_;  // which the listening thread alone replaces
-  std::optional<std::string> reason_;
-  std::vector<bool> left_;  // [rank]
+  std::mutex mutex_;                          // guards what follows
+  std::unique_ptr<Waiter::Buffer> receives_;  // which the listening thread alone replaces
 
   std::thread thread_;
 };

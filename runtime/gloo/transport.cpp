@@ -4,7 +4,6 @@
 #include <gloo/common/error.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <type_traits>
 
@@ -14,7 +13,6 @@
 #include "runtime/gloo/gloo_words.h"
 #include "runtime/gloo/mesh.h"
 #include "runtime/gloo/notices.h"
-#include "runtime/gloo/slots.h"
 #include "runtime/gloo/waiter.h"
 #include "runtime/host/local.h"
 
@@ -27,12 +25,10 @@ using Clock = Waiter::Clock;
 using End = Waiter::End;
 using Side = Waiter::Side;
 
-// For what is said while everything else has failed already; a rank that runs answers at once.
-constexpr std::chrono::milliseconds kAnswerLimit = 250ms;
-// For the reason of a rank that closed its connections, behind what links still carry.
-constexpr std::chrono::milliseconds kReasonLimit = 500ms;
-constexpr std::chrono::milliseconds kInterruptedLimit = 50ms;  // the caller wants to have done with it
-constexpr std::chrono::milliseconds kLeaveLimit = 5s;
+// A rank that runs acknowledges at once, whatever else has failed.
+constexpr std::chrono::milliseconds kAckTimeout = 250ms;
+constexpr std::chrono::milliseconds kInterruptTimeout = 50ms;  // the caller wants to have done with it
+constexpr std::chrono::milliseconds kLeaveTimeout = 5s;
 
 // The descriptions of one peer's calls: a receive is posted ahead of the peer's next call.
 struct Caller {
@@ -49,6 +45,7 @@ class GlooTransport final : public Transport {
         ring_(std::move(ring)),
         timeout_(timeout),
         meeting_(meeting),
+        failures_(rank_, size_, timeout, kReasonTimeout),
         waiter_(std::make_unique<Waiter>(timeout)) {
     callers_.resize(static_cast<std::size_t>(size()));
     for (const int other : others()) {
@@ -56,12 +53,12 @@ class GlooTransport final : public Transport {
       caller.sends = context_->createUnboundBuffer(&mine_, sizeof(mine_));
       caller.receives = context_->createUnboundBuffer(&caller.theirs, sizeof(caller.theirs));
     }
-    notices_ =
-        std::make_unique<GlooNotices>(*context_, *waiter_, [waiter = waiter_.get()] { waiter->interrupt(); });
+    notices_ = std::make_unique<GlooNotices>(*context_, *waiter_, failures_,
+                                             [waiter = waiter_.get()] { waiter->interrupt(); });
   }
 
   ~GlooTransport() override {
-    if (context_) close(GlooNotices::Kind::leaves, "", std::min(timeout_, kLeaveLimit));
+    if (context_) close(Notice::Kind::leaving, "", std::min(timeout_, kLeaveTimeout));
   }
 
   int rank() const override { return rank_; }
@@ -82,7 +79,7 @@ class GlooTransport final : public Transport {
       // What has come by now is there at once; a moment's wait is for the thread that keeps deadlines.
       const auto limit = missing.empty() ? deadline : Clock::now() + 5ms;
       const End end = guarded(other, [&] { return waiter_->wait(*caller.receives, Side::receive, limit); });
-      if (end == End::interrupted) throw_reason();
+      if (end == End::interrupted) failures_.throw_reason();
       if (end == End::expired) {
         missing.push_back(other);
         continue;
@@ -119,18 +116,17 @@ class GlooTransport final : public Transport {
   void abort(const std::string& reason) noexcept override {
     if (!context_) return;
     try {
-      failure_ = reason;
-      close(GlooNotices::Kind::gives_up, reason, interrupted_ ? kInterruptedLimit : kAnswerLimit);
+      failures_.fail(reason);
+      close(Notice::Kind::failed, reason, failures_.interrupted() ? kInterruptTimeout : kAckTimeout);
     } catch (const std::exception&) {
-      disconnect();  // without memory to tell, closing has to say it
+      disconnect();  // without memory for a notice, closing has to say it
     }
   }
 
   void interrupt(const std::string& reason) noexcept override {
     const std::lock_guard lock(mutex_);
-    if (!context_ || interrupted_) return;
-    interruption_ = reason;
-    interrupted_ = true;
+    if (!context_) return;
+    failures_.interrupt(reason);
     waiter_->interrupt();
   }
 
@@ -165,21 +161,8 @@ class GlooTransport final : public Transport {
     }
   }
 
-  void require_working() {
-    if (!context_)
-      throw Error(ErrorCode::peer_failed, failure_.empty() ? "the communicator failed." : failure_);
-    if (gave_up()) throw_reason();
-  }
-
-  // This rank or another one.
-  bool gave_up() const { return interrupted_ || notices_->reason(); }
-
-  [[noreturn]] void throw_reason() {
-    if (interrupted_) {
-      const std::lock_guard lock(mutex_);
-      throw Error(ErrorCode::peer_failed, interruption_);
-    }
-    throw Error(ErrorCode::peer_failed, notices_->reason().value_or("the communicator failed."));
+  void require_working() const {
+    if (!context_ || failures_.failed()) failures_.throw_reason();
   }
 
   template <typename Post>
@@ -198,83 +181,73 @@ class GlooTransport final : public Transport {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
-      // A rank that gives up because of another one closes its connections, maybe before that one is heard.
-      if (gave_up() || (!notices_->left(peer) && other_reason_within(kReasonLimit))) throw_reason();
-      if (notices_->left(peer))
-        throw Error(ErrorCode::peer_failed,
-                    fmt::format("rank {} has left the communicator that rank {} still uses.", peer, rank()));
-      throw Error(
-          ErrorCode::peer_failed,
-          fmt::format("rank {} lost its connection to rank {}, which ended or cannot be reached ({}).",
-                      rank(), peer, gloo_words(error.what())));
+      if (failures_.failed() || (!failures_.left(peer) && failed_within(kReasonTimeout)))
+        failures_.throw_reason();
+      throw failures_.gone(peer, gloo_words(error.what()));
     }
   }
 
   void finish(Buffer& buffer, Side side, int peer) {
     require_working();
     const End end = guarded(peer, [&] { return waiter_->wait(buffer, side, Clock::now() + timeout_); });
-    if (end == End::interrupted) throw_reason();
-    if (end == End::expired) give_up(side, peer);
+    if (end == End::interrupted) failures_.throw_reason();
+    if (end == End::expired) blame(side, peer);
   }
 
   // Runs what waits for data to move, on the ring's connections, which are lost when it is called off.
   template <typename Wait>
   void timed(Side side, int peer, Wait wait) {
     require_working();
-    const auto deadline = Clock::now() + data_limit();
+    const auto deadline = Clock::now() + data_timeout();
     const End end = guarded(peer, [&] {
       try {
         return waiter_->wait(wait, [this] { ring_->call_off(); }, deadline);
       } catch (const gloo::IoException&) {
         // Gloo has one exception for connections that are lost and for silence.
-        if (gave_up() || Clock::now() < deadline) throw;
+        if (failures_.failed() || Clock::now() < deadline) throw;
         return End::expired;
       }
     });
-    if (end == End::interrupted) throw_reason();
-    if (end == End::expired) give_up(side, peer);
+    if (end == End::interrupted) failures_.throw_reason();
+    if (end == End::expired) blame(side, peer);
   }
 
-  // Leaves time to ask who is silent before the caller's limit is over.
-  std::chrono::milliseconds data_limit() const { return timeout_ - std::min(timeout_ / 8, kAnswerLimit); }
+  // Leaves time to ask the peer before the caller's timeout is over.
+  std::chrono::milliseconds data_timeout() const { return timeout_ - std::min(timeout_ / 8, kAckTimeout); }
 
-  // The peer may itself wait for another, which it will name: only one that does not answer is to blame.
-  [[noreturn]] void give_up(Side side, int peer) {
-    silent_ = notices_->tell({peer}, GlooNotices::Kind::asks, "", Clock::now() + kAnswerLimit);
-    if (silent_.empty() && other_reason_within(2 * kAnswerLimit)) throw_reason();
-    const std::string state = silent_.empty() ? "it answers, but is late" : "it does not answer";
-    throw Error(ErrorCode::timeout,
-                side == Side::send ? fmt::format("rank {} waited {} ms for rank {} to take a message ({}).",
-                                                 rank(), timeout_.count(), peer, state)
-                                   : fmt::format("rank {} waited {} ms for a message of rank {} ({}).",
-                                                 rank(), timeout_.count(), peer, state));
+  [[noreturn]] void blame(Side side, int peer) {
+    failures_.begin_wait();
+    unresponsive_ = notices_->notify({peer}, Notice::Kind::ping, "", Clock::now() + kAckTimeout);
+    if (unresponsive_.empty()) failures_.answered(peer);
+    if (failures_.all_answered({peer}) && failed_within(failures_.grace())) failures_.throw_reason();
+    throw failures_.late({peer}, side == Side::send ? "to take a message" : "to send a message");
   }
 
-  bool other_reason_within(std::chrono::milliseconds limit) {
-    // A wait for what nobody sends, which news interrupts.
+  bool failed_within(std::chrono::milliseconds timeout) {
+    // A wait for what nobody sends, which a notice interrupts.
     char nothing = 0;
     const auto never = context_->createUnboundBuffer(&nothing, 1);
-    waiter_->wait(*never, Side::receive, Clock::now() + limit);
-    return gave_up();
+    waiter_->wait(*never, Side::receive, Clock::now() + timeout);
+    return failures_.failed();
   }
 
-  void close(GlooNotices::Kind kind, const std::string& text, std::chrono::milliseconds limit) {
-    std::vector<int> told;
+  void close(Notice::Kind kind, const std::string& text, std::chrono::milliseconds timeout) {
+    std::vector<int> there;
     for (const int other : others())
-      if (!notices_->left(other)) told.push_back(other);
-    // Last those that are silent, for whom nobody needs to wait.
-    const auto is_silent = [&](int other) {
-      return std::find(silent_.begin(), silent_.end(), other) != silent_.end();
+      if (!failures_.left(other)) there.push_back(other);
+    // Last those that are unresponsive, for whom nobody needs to wait.
+    const auto is_unresponsive = [&](int other) {
+      return std::find(unresponsive_.begin(), unresponsive_.end(), other) != unresponsive_.end();
     };
-    std::erase_if(told, is_silent);
-    const auto unheard = notices_->tell(told, kind, text, Clock::now() + limit);
-    notices_->tell(silent_, kind, text, Clock::now());
-    // Who has heard that this rank leaves has all that came before. Connections that are reset keep no port,
+    std::erase_if(there, is_unresponsive);
+    const auto late = notices_->notify(there, kind, text, Clock::now() + timeout);
+    notices_->notify(unresponsive_, kind, text, Clock::now());
+    // Who has read that this rank leaves has all that came before. Connections that are reset keep no port,
     // as closed ones do for a minute: a job of many ranks would soon have none left.
     notices_.reset();
-    if (kind == GlooNotices::Kind::leaves)
+    if (kind == Notice::Kind::leaving)
       for (const int other : others())
-        if (!is_silent(other) && std::find(unheard.begin(), unheard.end(), other) == unheard.end())
+        if (!is_unresponsive(other) && std::find(late.begin(), late.end(), other) == late.end())
           context_->getPair(other)->close();
     disconnect();
   }
@@ -294,16 +267,14 @@ class GlooTransport final : public Transport {
   const int rank_ = context_->rank, size_ = context_->size;
   const std::chrono::milliseconds timeout_;
   const Deadline meeting_;
-  std::string failure_;
-  std::vector<int> others_, silent_;
+  Failures failures_;
+  std::vector<int> others_, unresponsive_;
   CallDescription mine_;
   std::vector<Caller> callers_;  // [rank]
   std::unique_ptr<Waiter> waiter_;
   std::unique_ptr<GlooNotices> notices_;
 
-  std::atomic<bool> interrupted_ = false;
-  std::mutex mutex_;
-  std::string interruption_;  // under the mutex
+  std::mutex mutex_;  // of the end of all of these
 };
 
 void check(const GlooOptions& options) {

@@ -2,41 +2,29 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <list>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "runtime/comm/notices.h"
+
 namespace cerar::runtime {
 
-/// What a rank tells all others outside the order of lanes.
-struct Notice {
-  enum class Kind : char {
-    waiting = 'w',  ///< I wait for another rank, and have for half of my limit: it is not me that is missing
-    failed = 'f',   ///< I gave up; the text says why
-  };
-  Kind kind = Kind::waiting;
-  int rank = 0;      ///< who says so
-  std::string text;  ///< one sentence, at most MpiNotices::kLongest bytes
-};
-
-/// MpiNotices between the ranks of a communicator, on a tag of their own. All functions throw `system` when
-/// MPI fails.
+/// Carries notices between the ranks of a communicator, on a tag of their own. All functions throw `system`
+/// when MPI fails.
 class MpiNotices {
  public:
-  static constexpr std::size_t kLongest = 1000;  // below every eager limit: needs no answer to be on its way
-
   MpiNotices(MPI_Comm comm, int tag);
   /// What MPI did not send yet keeps its memory for good.
   ~MpiNotices();
   MpiNotices(const MpiNotices&) = delete;
   MpiNotices& operator=(const MpiNotices&) = delete;
 
-  void tell_all(Notice::Kind kind, std::string text);
-  /// The next one that came, in the order of each sender.
-  std::optional<Notice> next();
-  /// Whether this rank ever told anything: others may not have taken it yet.
-  bool told() const { return told_; }
+  void notify_all(Notice::Kind kind, std::string text);
+  /// Hands all that came to `failures`, in the order of each sender.
+  void take(Failures& failures);
 
  private:
   struct Outgoing {
@@ -46,8 +34,21 @@ class MpiNotices {
 
   MPI_Comm comm_;
   int tag_, rank_ = 0, size_ = 1;
-  bool told_ = false;
   std::list<Outgoing> outgoing_;
 };
+
+/// A communicator that this rank uses no more, after success. What other ranks told this one may still be on
+/// its way, and must not reach a communicator that gets its number: so it is freed once all others have left.
+struct Departed {
+  MPI_Comm comm;
+  std::unique_ptr<MpiNotices> notices;
+  std::unique_ptr<Failures> failures;
+};
+
+/// Tells the others that this rank leaves, waits at most `timeout` for them to leave too, and frees the
+/// communicator; later with free_departed where some have not. It is kept for good where one of them failed.
+void depart(Departed departed, std::chrono::milliseconds timeout);
+/// Frees those that all ranks have left meanwhile.
+void free_departed();
 
 }  // namespace cerar::runtime

@@ -4,19 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
 #include <climits>
 #include <deque>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <thread>
 #include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/mpi/mpi_call.h"
 #include "runtime/mpi/notices.h"
-#include "runtime/mpi/pause.h"
 
 namespace cerar::runtime {
 namespace {
@@ -25,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 // The tags of the duplicate: lanes come last, because there is no limit to them.
 constexpr int kNotice = 0, kCall = 1, kFirstLane = 2;
+
+constexpr std::chrono::milliseconds kLeaveTimeout{100};  // most programs destroy on all ranks at a time
 
 struct Lane {
   std::span<std::byte> buffer;
@@ -66,6 +64,8 @@ class MpiTransport final : public Transport {
       : comm_(comm), timeout_(timeout), notices_(std::make_unique<MpiNotices>(comm, kNotice)) {
     mpi_call("MPI_Comm_rank", MPI_Comm_rank, comm_, &rank_);
     mpi_call("MPI_Comm_size", MPI_Comm_size, comm_, &size_);
+    // A rank says that it waits once it has waited for half of its timeout.
+    failures_ = std::make_unique<Failures>(rank_, size_, timeout, timeout / 2);
     exchange_ = std::make_unique<Exchange>(size_);
     int level = MPI_THREAD_SINGLE;
     mpi_call("MPI_Query_thread", MPI_Query_thread, &level);
@@ -75,14 +75,10 @@ class MpiTransport final : public Transport {
   ~MpiTransport() override {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (!finalized) tell();
-    const bool quiet = !failure_ && !notices_->told();
-    if (finalized) {  // MPI took back everything, and must not be called
+    if (finalized)  // MPI took back everything, and must not be called
       static_cast<void>(notices_.release());
-    } else if (quiet) {
-      const auto turn = mpi_turn();
-      MPI_Comm_free(&comm_);
-    }
+    else
+      leave();
     if (exchange_->active()) static_cast<void>(exchange_.release());
   }
 
@@ -91,7 +87,7 @@ class MpiTransport final : public Transport {
 
   std::vector<CallDescription> exchange(const CallDescription& mine) override {
     user_ = std::this_thread::get_id();
-    throw_if_failed();
+    failures_->throw_if_failed();
     Exchange& now = *exchange_;
     now.mine = mine;
     now.calls.assign(static_cast<std::size_t>(size_), mine);
@@ -118,7 +114,7 @@ class MpiTransport final : public Transport {
   }
 
   void post_receive(int lane, std::span<std::byte> buffer) override {
-    throw_if_failed();
+    failures_->throw_if_failed();
     Lane& at = lane_of(lane);
     at.buffer = buffer;
     mpi_call("MPI_Irecv", MPI_Irecv, static_cast<void*>(buffer.data()), checked_bytes(buffer.size()),
@@ -141,7 +137,7 @@ class MpiTransport final : public Transport {
   }
 
   void post_send(int lane, std::span<const std::byte> message) override {
-    throw_if_failed();
+    failures_->throw_if_failed();
     mpi_call("MPI_Isend", MPI_Isend, static_cast<const void*>(message.data()), checked_bytes(message.size()),
              MPI_BYTE, next(), kFirstLane + lane, comm_, &lane_of(lane).send);
   }
@@ -163,27 +159,22 @@ class MpiTransport final : public Transport {
     // A thread that MPI may not know leaves it to the application's next call.
     const bool may_call = any_thread_ || user_ == std::this_thread::get_id();
     try {
-      if (!failure_ && !interrupted_ && may_call) listen();  // another rank may have been first
+      if (!failures_->failed() && may_call) notices_->take(*failures_);  // another rank may have been first
     } catch (...) {
     }
     try {
-      if (!failure_) failure_ = untold_ = reason;
+      if (failures_->fail(reason)) untold_ = reason;
     } catch (...) {
     }
     if (!may_call) return;
-    tell();
+    notify();
     try {
       take_buffers_back();
     } catch (...) {
     }
   }
 
-  void interrupt(const std::string& reason) noexcept override {
-    const std::lock_guard lock(mutex_);
-    if (interrupted_) return;
-    interruption_ = reason;
-    interrupted_ = true;
-  }
+  void interrupt(const std::string& reason) noexcept override { failures_->interrupt(reason); }
 
  private:
   static constexpr int kCallBytes = static_cast<int>(sizeof(CallDescription));
@@ -212,27 +203,21 @@ class MpiTransport final : public Transport {
     return done != 0;
   }
 
-  void tell() noexcept {
+  void notify() noexcept {
     try {
       if (const auto reason = std::exchange(untold_, std::nullopt))
-        notices_->tell_all(Notice::Kind::failed, *reason);
+        notices_->notify_all(Notice::Kind::failed, *reason);
     } catch (...) {  // the others find out by themselves
     }
   }
 
-  void throw_if_failed() const {
-    if (interrupted_) {
-      const std::lock_guard lock(mutex_);
-      throw Error(ErrorCode::peer_failed, interruption_);
-    }
-    if (failure_) throw Error(ErrorCode::peer_failed, *failure_);
-  }
-
-  // Takes what other ranks said; a reason to fail counts once.
-  void listen() {
-    while (const auto notice = notices_->next()) {
-      if (notice->kind == Notice::Kind::waiting) waiting_.insert(notice->rank);
-      if (notice->kind == Notice::Kind::failed && !failure_) failure_ = notice->text;
+  void leave() noexcept {
+    notify();
+    if (failures_->failed()) return;
+    try {
+      depart({comm_, std::move(notices_), std::move(failures_)}, std::min(timeout_ / 8, kLeaveTimeout));
+      free_departed();
+    } catch (...) {  // it is not freed then
     }
   }
 
@@ -249,24 +234,27 @@ class MpiTransport final : public Transport {
     };
     if (done()) return;
     const auto start = Clock::now();
+    std::optional<Clock::time_point> gone_since;
     bool told = false;
-    waiting_.clear();
+    failures_->begin_wait();
     for (Pause pause; !done(); pause()) {
-      listen();
-      throw_if_failed();
+      notices_->take(*failures_);
+      failures_->throw_if_failed();
       const auto waited = Clock::now() - start;
       if (!told && waited > timeout_ / 2) {
         told = true;
-        notices_->tell_all(Notice::Kind::waiting, "");
+        notices_->notify_all(Notice::Kind::waiting, "");
+      }
+      if (failures_->any_left()) {
+        if (const auto peer = failures_->left_of(awaited())) {
+          if (!gone_since) gone_since = Clock::now();
+          if (Clock::now() - *gone_since > kReasonTimeout) throw failures_->gone(*peer, {});
+        }
       }
       if (waited <= timeout_) continue;
       const auto ranks = awaited();
-      std::vector<int> silent;
-      std::ranges::copy_if(ranks, std::back_inserter(silent), [&](int r) { return !waiting_.contains(r); });
-      if (silent.empty() && waited <= timeout_ + timeout_ / 2) continue;
-      throw Error(ErrorCode::timeout,
-                  fmt::format("rank {} waited {} ms for rank(s) {} {}.", rank_, timeout_.count(),
-                              fmt::join(silent.empty() ? ranks : silent, ", "), for_what));
+      if (failures_->all_answered(ranks) && waited <= timeout_ + failures_->grace()) continue;
+      throw failures_->late(ranks, for_what);
     }
   }
 
@@ -278,7 +266,8 @@ class MpiTransport final : public Transport {
     for (MPI_Request& request : exchange_->receives) requests.push_back(&request);
     std::erase_if(requests, [](const MPI_Request* request) { return *request == MPI_REQUEST_NULL; });
     for (MPI_Request* request : requests) mpi_call("MPI_Cancel", MPI_Cancel, request);
-    const auto most = interrupted_ ? std::chrono::milliseconds(50) : std::chrono::milliseconds(1000);
+    const auto most =
+        failures_->interrupted() ? std::chrono::milliseconds(50) : std::chrono::milliseconds(1000);
     const auto deadline = Clock::now() + std::min(timeout_ / 8, most);
     for (Pause pause; !requests.empty() && Clock::now() < deadline; pause())
       std::erase_if(requests, [](MPI_Request* request) {
@@ -293,14 +282,10 @@ class MpiTransport final : public Transport {
   std::unique_ptr<MpiNotices> notices_;
   std::unique_ptr<Exchange> exchange_;
   std::deque<Lane> lanes_;  // MPI keeps no pointer to a request, but wait() does
-  std::set<int> waiting_;   // ranks that said so during this rank's present wait
-  std::optional<std::string> failure_, untold_;
+  std::unique_ptr<Failures> failures_;
+  std::optional<std::string> untold_;
   bool any_thread_ = false;  // MPI may be called from
   std::thread::id user_ = std::this_thread::get_id();
-
-  std::atomic<bool> interrupted_ = false;
-  mutable std::mutex mutex_;
-  std::string interruption_;  // under the mutex
 };
 
 void check_communicator(MPI_Comm comm) {
@@ -345,6 +330,7 @@ MPI_Comm duplicate(MPI_Comm comm, std::chrono::milliseconds timeout) {
 
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm application, const Timeouts& timeouts) {
   check_communicator(application);
+  free_departed();
   const MPI_Comm comm = duplicate(application, timeouts.meeting);
   mpi_call("MPI_Comm_set_errhandler", MPI_Comm_set_errhandler, comm, MPI_ERRORS_RETURN);
   return std::make_unique<MpiTransport>(comm, timeouts.call);

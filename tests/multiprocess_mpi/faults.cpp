@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <optional>
 #include <thread>
 
 #include "tests/multiprocess_mpi/ranks.h"
@@ -126,6 +127,39 @@ void one_aborts(int rank) {
   }
 }
 
+// Rank 1 destroys its communicator after a call; the others want another one, and do not wait for the
+// timeout.
+void one_leaves(const std::string& plans, int rank, int ranks) {
+  const LoadedPlan plan(plans, other_plan(ranks), ranks);
+  {
+    std::optional<Comm> comm(std::in_place, MPI_COMM_WORLD, plan, 60000);
+    check_sum(*comm, rank, ranks, kCount, true, 8);
+    if (rank == 1) comm.reset();
+    const auto begun = std::chrono::steady_clock::now();
+    if (rank != 1) {
+      expect(call(*comm), {cerarPeerFailed});
+      check_sentence({"rank 1 has left the communicator", "number 2", "plan local"});
+    }
+    const auto took = std::chrono::steady_clock::now() - begun;
+    check(took < std::chrono::seconds(20), "it took {} s",
+          std::chrono::duration_cast<std::chrono::seconds>(took).count());
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  check_sum(Comm(MPI_COMM_WORLD, plan), rank, ranks, kCount, true, 9);
+}
+
+// Ranks that destroy one after the other: each communicator is freed once all have; MPI has few of them.
+void many_leave(int rank, int ranks) {
+  for (int i = 0; i < 5; ++i) {
+    std::optional<Comm> comm(std::in_place, MPI_COMM_WORLD, nullptr, 20000);
+    check_sum(*comm, rank, ranks, 10, true, 10);
+    if (rank == i % ranks) comm.reset();
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < 3000; ++i) const Comm comm(MPI_COMM_WORLD);
+  check_sum(Comm(MPI_COMM_WORLD), rank, ranks, kCount, true, 11);
+}
+
 // A rank that never asks for a communicator.
 void one_never_joins(int rank) {
   cerarComm_t comm = nullptr;
@@ -159,6 +193,8 @@ void faults(const std::string& plans) {
   one_never_calls(plans, rank, ranks);
   one_stands_still(plans, rank, ranks);
   one_aborts(rank);
+  one_leaves(plans, rank, ranks);
+  many_leave(rank, ranks);
   one_never_joins(rank);
 }
 
