@@ -22,7 +22,6 @@
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
 #include "runtime/base/thread.h"
-#include "runtime/gloo/gloo_words.h"
 #include "runtime/gloo/guarded_context.h"
 #include "runtime/gloo/interface.h"
 #include "runtime/gloo/meeting/meeting_server.h"

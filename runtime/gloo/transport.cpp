@@ -10,7 +10,7 @@
 #include "runtime/base/deadline.h"
 #include "runtime/base/error.h"
 #include "runtime/base/thread.h"
-#include "runtime/gloo/gloo_words.h"
+#include "runtime/gloo/guarded_context.h"
 #include "runtime/gloo/mesh.h"
 #include "runtime/gloo/notices.h"
 #include "runtime/gloo/waiter.h"

@@ -9,8 +9,6 @@
 
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
-#include "runtime/gloo/meeting/file_store.h"
-#include "runtime/gloo/meeting/tcp_store.h"
 
 namespace cerar::runtime {
 namespace {

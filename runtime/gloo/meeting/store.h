@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,5 +60,22 @@ std::string fresh_id();
 
 /// Processes with the same word here reach each other over loopback.
 std::string this_machine();
+
+/// A directory that all ranks see, made where it is missing.
+std::unique_ptr<Store> make_file_store(const std::filesystem::path& directory, int rank, int ranks);
+
+struct HostAndPort {
+  std::string name;  ///< the store as the user wrote it
+  std::string host;  ///< a name or address of rank 0's machine that the others can reach
+  int port = 0;
+};
+
+/// Rank 0's end: a server in a thread of its own, as long as this object lives, for whoever reaches the port,
+/// so it belongs in a network that you trust. Throws `system` where the host is not this machine or the port
+/// is in use.
+std::unique_ptr<Store> serve_tcp_store(const HostAndPort& place, int ranks, const Deadline& deadline);
+
+/// Another rank's end. Connects when it meets, as soon as there is a server.
+std::unique_ptr<Store> join_tcp_store(const HostAndPort& place, int rank, int ranks);
 
 }  // namespace cerar::runtime

@@ -1,5 +1,3 @@
-#include "runtime/gloo/meeting/tcp_store.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
@@ -18,6 +16,7 @@
 #include "runtime/gloo/meeting/meeting_server.h"
 #include "runtime/gloo/meeting/message.h"
 #include "runtime/gloo/meeting/socket.h"
+#include "runtime/gloo/meeting/store.h"
 
 namespace cerar::runtime {
 namespace {

@@ -18,8 +18,8 @@ struct Nccl {
   // NOLINTEND(bugprone-macro-parentheses)
 };
 
-/// The caller's choice of `nccl_library.h`. Throws `unsupported` when NCCL is missing or older than 2.18;
-/// tries again at the next call.
+/// Taken from the library that the caller chose, see NcclLibrary in nccl.cpp. Throws `unsupported` when NCCL
+/// is missing or older than 2.18; tries again at the next call.
 const Nccl& nccl();
 
 /// From now on `nccl` is what `look_up` finds by name. Throws `invalid_argument` once NCCL is open.
