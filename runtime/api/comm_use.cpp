@@ -39,7 +39,8 @@ Table& table() {
 
 // The table's mutex is held.
 Uses& uses_of(cerarComm_t comm) {
-  if (!table().comms.contains(comm)) refuse(comm, "is none of this process; it was destroyed, or never made");
+  if (!table().comms.contains(comm))
+    refuse(comm, "is not a communicator of this process: it was destroyed, or never made");
   Uses& uses = comm->uses;
   if (uses.process != ::getpid())
     refuse(comm, fmt::format("was made by process {} and this is process {}, forked from it; make one here",

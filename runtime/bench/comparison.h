@@ -16,7 +16,7 @@ struct Arguments {
   int iterations = 5, warmups = 1;
   std::string op = "sum", input = "normal", type = "f32";
   bool json = false;
-  // Of jobs of processes.
+  // For jobs of processes.
   std::optional<int> rank, size;
   std::string store, interface_name;
   std::vector<int> devices;  ///< of the ranks of this process; empty: not given
@@ -44,7 +44,7 @@ struct Comparison {
 /// needs and was not given, and what the C API reports.
 void run_comparison(const Arguments& arguments, const std::function<void(const Comparison&)>& body);
 
-/// Of one rank of a job, which must outlive it.
+/// The comparison over a job, as one of its ranks, which must outlive it.
 Comparison job_comparison(const std::string& where, const JobRank& rank);
 
 /// Throws `invalid_argument` unless --rank, --size and --store describe a rank of a job of processes.
@@ -56,7 +56,7 @@ void over_gloo(const Arguments& arguments, const std::function<void(const Compar
 /// This process as a rank of MPI_COMM_WORLD. Throws `unsupported` in a program that was not built with MPI.
 void over_mpi(const Arguments& arguments, const std::function<void(const Comparison&)>& body);
 
-/// Of the program that over_mpi belongs to.
+/// The program's name, which differs with over_mpi.
 std::string program_name();
 
 /// "local: ranks are threads of this process; ...": a sentence for each transport.

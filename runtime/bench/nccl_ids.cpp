@@ -35,7 +35,7 @@ SharedNcclIds::SharedNcclIds(const std::string& store, int rank, int ranks) {
   if (!bytes || bytes->size() != sizeof ids_)
     throw Error(ErrorCode::timeout,
                 with_timeout_advice(
-                    fmt::format("rank 0 put no NCCL id into the store {} within {} ms; look at its output.",
+                    fmt::format("rank 0 put no NCCL id into the store {} within {} ms; check its log.",
                                 store_->name(), deadline.limit().count())));
   std::memcpy(&ids_, bytes->data(), sizeof ids_);
 }

@@ -9,7 +9,7 @@ namespace cerar::runtime {
 
 class Store;
 
-/// Of the communicators of one measurement.
+/// Ids for the communicators of one measurement.
 struct NcclIds {
   cerarNcclId_t measured, ring;
 };

@@ -190,7 +190,7 @@ class GuardedContext final : public tcp::Context {
   const std::string word_;
 };
 
-/// Of the thread that has this handler: the system says what each epoll descriptor watches for whom.
+/// The descriptor of the thread that has this handler: the system says what each epoll descriptor watches.
 void keep_epoll_from_children(const tcp::Handler* handler) {
   const std::string data = fmt::format("{:x}", reinterpret_cast<std::uintptr_t>(handler));
   std::error_code unknown;

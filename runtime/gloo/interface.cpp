@@ -127,8 +127,8 @@ Offer reachable_offer(const Host& host) {
     return nullptr;
   };
   std::string reason;
-  const auto leads_to = host.addresses_of_name(reason);
-  for (const Endpoint& address : leads_to)
+  const auto resolved = host.addresses_of_name(reason);
+  for (const Endpoint& address : resolved)
     if (const Offer* offer = offered(address)) return *offer;
   for (const int family : {AF_INET, AF_INET6}) {
     if (const auto address = host.default_route(family))
@@ -137,13 +137,13 @@ Offer reachable_offer(const Host& host) {
       if (offer.endpoint.family() == family) return offer;
   }
   std::vector<std::string> texts;
-  for (const Endpoint& address : leads_to) texts.push_back(address.address());
+  for (const Endpoint& address : resolved) texts.push_back(address.address());
   throw Error(ErrorCode::system,
               fmt::format("this host has no address that other hosts can reach: its name '{}' {}, and its "
                           "interfaces are {}; bring one up, or name one that reaches the other ranks.",
                           host.name,
-                          texts.empty() ? fmt::format("leads to none ({})", reason)
-                                        : fmt::format("leads to {}", fmt::join(texts, ", ")),
+                          texts.empty() ? fmt::format("resolves to no address ({})", reason)
+                                        : fmt::format("resolves to {}", fmt::join(texts, ", ")),
                           words_of(host.interfaces)));
 }
 

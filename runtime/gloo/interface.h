@@ -20,7 +20,7 @@ struct Interface {
 struct Host {
   std::string name;
   std::vector<Interface> interfaces;
-  /// Of the host's name; where it has none, `reason` says why.
+  /// The addresses to which the host's name resolves; where there is none, `reason` says why.
   std::function<std::vector<Endpoint>(std::string& reason)> addresses_of_name;
   /// From which messages leave for other networks (AF_INET or AF_INET6).
   std::function<std::optional<Endpoint>(int family)> default_route;
@@ -39,8 +39,8 @@ struct Offer {
 Offer named_offer(const Host& host, const std::string& name);
 
 /// An address that other hosts can reach: of those that are no loopback and whose interface is up, the one
-/// that the host's name leads to, else that of the default route, else the first, IPv4 before IPv6. Throws
-/// `system` saying where the name leads and which interfaces there are.
+/// to which the host's name resolves, else that of the default route, else the first, IPv4 before IPv6.
+/// Throws `system` saying where the name leads and which interfaces there are.
 Offer reachable_offer(const Host& host);
 
 /// Loopback, for ranks of one machine. Throws `system` where it is down.

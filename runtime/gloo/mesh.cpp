@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gloo/transport/context.h>
-#include <gloo/transport/tcp/address.h>
 #include <gloo/transport/tcp/device.h>
 #include <sys/resource.h>
 
@@ -14,7 +13,6 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
-#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -25,6 +23,7 @@
 #include "runtime/gloo/guarded_context.h"
 #include "runtime/gloo/interface.h"
 #include "runtime/gloo/meeting/meeting_server.h"
+#include "runtime/gloo/place.h"
 
 namespace cerar::runtime {
 namespace {
@@ -52,66 +51,6 @@ class MeshContext final : public gloo::Context {
       if (other != rank) transportContext_->createPair(other);
   }
 };
-
-/// Where a rank waits for the others: an address, and a port for each connection.
-struct Place {
-  Offer offer;
-  std::vector<int> mesh;  // [rank]; 0 for its own
-  int sender = 0, receiver = 0;
-
-  Endpoint at(int port) const {
-    Endpoint endpoint = offer.endpoint;
-    endpoint.set_port(port);
-    return endpoint;
-  }
-};
-
-std::string write(const Place& place) {
-  const std::string address = place.offer.endpoint.address();
-  return fmt::format("{} {} {} {} {}", address.substr(0, address.find('%')), place.offer.interface_name,
-                     place.sender, place.receiver, fmt::join(place.mesh, " "));
-}
-
-std::optional<Place> parse_place(const std::string& text, int ranks, const Endpoint& own) {
-  std::istringstream words(text);
-  std::string address;
-  Place place;
-  place.mesh.resize(static_cast<std::size_t>(ranks));
-  words >> address >> place.offer.interface_name >> place.sender >> place.receiver;
-  for (int& port : place.mesh) words >> port;
-  const auto endpoint = parse_address(address, 0);
-  if (!words || !endpoint) return std::nullopt;
-  place.offer.endpoint = *endpoint;
-  if (own.family() == endpoint->family()) place.offer.endpoint.set_link_of(own);
-  return place;
-}
-
-int port_of(const std::vector<char>& gloo_address) {
-  const gloo::transport::tcp::Address address(gloo_address);
-  Endpoint endpoint;
-  endpoint.storage = address.getSockaddr();
-  return endpoint.port();
-}
-
-std::vector<char> gloo_address(const Endpoint& endpoint) {
-  return gloo::transport::tcp::Address(endpoint.storage).bytes();
-}
-
-// Of two ends, Gloo makes the one of the greater address connect, and the other listen.
-bool connects(const Endpoint& mine, const Endpoint& theirs) {
-  const auto order = [](const Endpoint& endpoint) {
-    const auto& storage = endpoint.storage;
-    const bool ipv4 = storage.ss_family == AF_INET;
-    const char* bytes =
-        ipv4 ? reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in&>(storage).sin_addr)
-             : reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr);
-    // The port as it stands in memory.
-    const int port = ipv4 ? reinterpret_cast<const sockaddr_in&>(storage).sin_port
-                          : reinterpret_cast<const sockaddr_in6&>(storage).sin6_port;
-    return std::pair(std::string(bytes, ipv4 ? 4 : 16), port);
-  };
-  return order(mine) > order(theirs);
-}
 
 Offer choose_offer(const GlooOptions& options, const Store& store, const Meeting& meeting,
                    const Deadline& deadline) {
@@ -188,11 +127,10 @@ class Connecting {
       } catch (const std::exception& error) {
         if (!limit.passed() && std::string(error.what()).find(std::strerror(EADDRINUSE)) != std::string::npos)
           continue;
-        throw Error(
-            ErrorCode::system,
-            fmt::format("rank {} gets no {} ports to listen at {}: {}; look at the limits of this host "
-                        "(net.ipv4.ip_local_port_range, ulimit -n).",
-                        rank(), ranks() + 1, offer_.endpoint.address(), gloo_words(error.what())));
+        throw Error(ErrorCode::system,
+                    fmt::format("rank {} gets no {} ports to listen at {}: {}; check the limits of this host "
+                                "(net.ipv4.ip_local_port_range, ulimit -n).",
+                                rank(), ranks() + 1, offer_.endpoint.address(), gloo_words(error.what())));
       }
     }
   }
@@ -223,8 +161,8 @@ class Connecting {
       const auto place = text ? parse_place(*text, ranks(), offer_.endpoint) : std::nullopt;
       if (text && !place)
         throw Error(ErrorCode::mismatch,
-                    fmt::format("rank {} tells its address in words that rank {} does not know; run one "
-                                "version of CERAR on all ranks.",
+                    fmt::format("rank {} published an address that rank {} cannot read; run one version "
+                                " of CERAR on all ranks.",
                                 other, rank()));
       if (place) places_[static_cast<std::size_t>(other)] = *place;
       if (!place) missing.push_back(other);
@@ -232,8 +170,8 @@ class Connecting {
     }
     if (!missing.empty())
       fail(ErrorCode::timeout,
-           fmt::format("rank(s) {} came to the store {} but did not tell their address there "
-                       "within {} ms; look whether they still run",
+           fmt::format("rank(s) {} came to the store {} but did not publish their addresses "
+                       "within {} ms; check that they still run",
                        fmt::join(missing, ", "), store_.name(), limit_ms()));
   }
 
@@ -333,13 +271,13 @@ class Connecting {
         if (step.active)
           fail(ErrorCode::timeout,
                fmt::format("rank {} at {} met rank {} in the store {} but cannot reach it at {} "
-                           "within {} ms; look at addresses, routes and firewalls, or name "
+                           "within {} ms; check addresses, routes and firewalls, or name "
                            "another interface",
                            rank(), offer_.endpoint.address(), step.other, store_.name(), where, limit_ms()));
         fail(ErrorCode::timeout,
              fmt::format(
                  "rank {} at {} met rank {} in the store {} but was not reached by it, from {}, within "
-                 "{} ms; look whether it still runs, and at addresses, routes and firewalls",
+                 "{} ms; check that it still runs, and addresses, routes and firewalls",
                  rank(), offer_.endpoint.address(), step.other, store_.name(),
                  place(step.other).offer.endpoint.address(), limit_ms()));
       }
@@ -369,17 +307,16 @@ class Connecting {
       store_.set(connected_key(rank()), "");
       if (!store_.await(kComplete, deadline_))
         fail(ErrorCode::timeout,
-             fmt::format("rank 0 did not say in the store {} within {} ms that all ranks are "
-                         "connected; look whether it still runs",
+             fmt::format("rank 0 did not confirm in the store {} within {} ms that all ranks "
+                         "are connected; check that it still runs",
                          store_.name(), limit_ms()));
       return;
     }
     for (int other = 1; other < ranks(); ++other)
       if (!store_.await(connected_key(other), deadline_))
-        fail(ErrorCode::timeout,
-             fmt::format("rank {} at {} did not connect to all ranks within {} ms; look at "
-                         "its output",
-                         other, place(other).offer.endpoint.address(), limit_ms()));
+        fail(ErrorCode::timeout, fmt::format("rank {} at {} did not connect to all ranks within {} ms; check "
+                                             "its log",
+                                             other, place(other).offer.endpoint.address(), limit_ms()));
     store_.set(kComplete, "");
   }
 

@@ -17,10 +17,10 @@ enum class Messages { sum, plain, differential };
 /// `ring`: partial sums, c a divisor of N; the one exact construction. `unimodular`: other c < N,
 /// coefficients 0 and +-1.
 enum class Construction { ring, unimodular, harmonic, vandermonde, optimized, differential };
-/// Of vectors in memory; sums are always formed in f32.
+/// Type of vectors in memory; sums are always formed in f32.
 enum class DataType { f32, bf16, f16 };
 constexpr std::size_t size_of(DataType type) { return type == DataType::f32 ? 4 : 2; }
-/// Of messages: floating point, or blocks of integers of so many bits (fixed point) with a scale each.
+/// Type of messages: floating point, or blocks of integers of so many bits (fixed point) with a scale each.
 enum class Wire { f32, bf16, f16, fx16, fx12, fx8 };
 
 /// Relative rms errors for gradients that are independent over workers (tuner/DESIGN.md, section 4).

@@ -29,7 +29,7 @@ class PlanDirectory {
   /// Throws `invalid_plan` where there is no such directory, `system` where it cannot be opened.
   explicit PlanDirectory(const std::filesystem::path& path);
 
-  /// Of plan.yaml. Throws `invalid_plan` where it does not exist, `system` where it cannot be read.
+  /// The bytes of plan.yaml. Throws `invalid_plan` where it does not exist, `system` where it cannot be read.
   std::string text() const;
   /// The bytes of a file, unverified; nothing where it does not exist. Throws `system` where it cannot be
   /// read.

@@ -14,8 +14,9 @@ struct MemoryBound {
   bool per_process;     ///< other processes have as much of their own; else they take from the same
 };
 
-/// Of this process: the machine's memory and swap, the limits of its control groups (v1 and v2), and those
-/// of `ulimit`. What the system does not say is left out. `root`: where /proc and /sys are, for tests.
+/// The bounds for this process: the machine's memory and swap, the limits of its control groups (v1 and v2),
+/// and those of `ulimit`. What the system does not say is left out. `root`: where /proc and /sys are, for
+/// tests.
 std::vector<MemoryBound> memory_bounds(const std::filesystem::path& root = "/");
 
 /// Processes with equal text take their memory from the same machine and control groups.

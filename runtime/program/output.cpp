@@ -36,7 +36,7 @@ void require_written(int reason) {
   if (reason == 0) return;
   if (reason == EPIPE) broken_pipe = true;
   const char* const advice = reason == EBADF    ? "leave it open, or send it to /dev/null"
-                             : reason == ENOSPC ? "make room where it leads to"
+                             : reason == ENOSPC ? "free space there"
                                                 : "send it to where it can be written";
   throw Error(ErrorCode::system,
               fmt::format("standard output cannot be written: {}; {}.", std::strerror(reason), advice));

@@ -112,8 +112,9 @@ TEST(Reaching, ARankThatEndsWhileOthersConnectIsNamedAtOnce) {
 TEST(Reaching, AHostNameThatLeadsNowhereIsNamed) {
   SKIP_WITH_THREAD_SANITIZER("does not know the thread in which glibc looks names up");
   for (const int rank : {0, 1})
-    EXPECT_THAT(try_to_join(rank, 2, "tcp:no-such-host.invalid:29500", nullptr, kShort),
-                AllOf(HasSubstr("the host name 'no-such-host.invalid' leads to no address"), kNothingOfGloo));
+    EXPECT_THAT(
+        try_to_join(rank, 2, "tcp:no-such-host.invalid:29500", nullptr, kShort),
+        AllOf(HasSubstr("the host name 'no-such-host.invalid' resolves to no address"), kNothingOfGloo));
 }
 
 TEST(Reaching, APortWhereNobodyListensIsNamed) {

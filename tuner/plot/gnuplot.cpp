@@ -112,7 +112,7 @@ std::string draw(const std::string& script) {
   if (WEXITSTATUS(status) != 0 || image.empty())
     throw Error(ErrorCode::system,
                 fmt::format("gnuplot failed with exit code {} ({}); check that gnuplot-nox 5.4 or later is "
-                            "what PATH leads to.",
+                            "first on PATH.",
                             WEXITSTATUS(status), last_line(err.content())));
   return image;
 }

@@ -1,6 +1,7 @@
 #include "tuner/search/choose.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -182,19 +183,22 @@ void check_limits(const std::vector<Candidate>& candidates, const SearchOptions&
   const bool nothing =
       std::none_of(candidates.begin(), candidates.end(), [](const auto& c) { return c.allowed; });
   if (!nearest || !(named || nothing)) return;
-  const auto condition = [](const char* words, double value) {
-    return std::isinf(value) ? "" : fmt::format("{}{:.5g}", words, value);
-  };
-  const bool limited = !std::isinf(options.max_condition);
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format(
-          "no code of the kind asked for keeps an error of {:.4g}{}; {} comes nearest with an error of "
-          "{:.4g}{}: allow that much{}.",
-          options.max_error, condition(" and a condition of ", options.max_condition), describe(*nearest),
-          rounded_up(nearest->counted_error(), 4),
-          limited ? condition(" and a condition of ", rounded_up(nearest->claim.condition, 5)) : "",
-          nearest->wire == runtime::Wire::f32 ? "" : ", or take another --wire"));
+  // The limits that it exceeds, and what they would have to be.
+  const double error = nearest->counted_error(), condition = nearest->claim.condition;
+  std::vector<std::string> limits, needed;
+  if (error > options.max_error || condition <= options.max_condition) {
+    limits.push_back(fmt::format("--max-error {:.4g}", options.max_error));
+    needed.push_back(fmt::format("{:.4g}", rounded_up(error, 4)));
+  }
+  if (condition > options.max_condition) {
+    limits.push_back(fmt::format("--max-condition {:.5g}", options.max_condition));
+    needed.push_back(fmt::format("{:.5g}", rounded_up(condition, 5)));
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("no requested code meets {}; the closest is {}; raise {} to {}{}.",
+                          fmt::join(limits, " and "), describe(*nearest), limits.size() == 1 ? "it" : "them",
+                          fmt::join(needed, " and "),
+                          nearest->wire == runtime::Wire::f32 ? "" : ", or take another --wire"));
 }
 
 }  // namespace

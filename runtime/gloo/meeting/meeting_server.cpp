@@ -376,7 +376,7 @@ void MeetingServer::drop(int socket) {
   member.connection = -1;
   if (state_ == State::met && !said_bye && !stopping_)
     give_up(fmt::format("rank {} at {} ended, or lost its connection to the store {}, before all ranks were "
-                        "connected; look at its output.",
+                        "connected; check its log.",
                         rank, member.peer, name_),
             rank, false);
 }

@@ -19,6 +19,9 @@ namespace cerar::runtime {
 namespace {
 
 // How long a name that nobody knows is looked up again: its host may be about to start.
+constexpr auto kConnectLimit =
+    std::chrono::seconds(3);  // of one attempt: long enough for a lost packet or two
+constexpr auto kConnectAgainLimit = std::chrono::milliseconds(250);
 constexpr std::chrono::seconds kNameComes{10};
 
 sockaddr_in& ipv4(Endpoint& endpoint) { return reinterpret_cast<sockaddr_in&>(endpoint.storage); }
@@ -147,8 +150,8 @@ std::vector<Endpoint> resolve(const std::string& host, int port, const Deadline&
     const Deadline& limit = failure == EAI_AGAIN ? deadline : name_comes;
     if (!again || limit.passed())
       throw Error(ErrorCode::system,
-                  fmt::format("the host name '{}' leads to no address on this host ({}); look at its "
-                              "spelling and at /etc/hosts, or give an address.",
+                  fmt::format("the host name '{}' resolves to no address on this host ({}); check its "
+                              "spelling and /etc/hosts, or give an address.",
                               host, words_of(failure)));
     std::this_thread::sleep_for(std::min(pause, limit.left()));
   }
@@ -209,6 +212,31 @@ std::pair<Descriptor, int> connect_to(const Endpoint& endpoint, const Deadline& 
   return {std::move(socket), 0};
 }
 
+Reached connect_to_first(const std::vector<Endpoint>& endpoints, const Deadline& deadline,
+                         const Connect& connect) {
+  Reached reached;
+  for (const Endpoint& endpoint : endpoints) {
+    auto [socket, error] = connect(endpoint, deadline.at_most(kConnectLimit));
+    if (socket) {
+      reached.socket = std::move(socket);
+      reached.server = endpoint;
+      break;
+    }
+    reached.errors.push_back(error);
+    if (error == EMFILE || error == ENFILE) return reached;
+  }
+  if (!reached.socket || std::ranges::find(reached.errors, ECONNREFUSED) == reached.errors.end())
+    return reached;
+  for (std::size_t earlier = 0; earlier < reached.errors.size(); ++earlier) {
+    auto [socket, error] = connect(endpoints[earlier], deadline.at_most(kConnectAgainLimit));
+    if (!socket) continue;
+    reached.socket = std::move(socket);
+    reached.server = endpoints[earlier];
+    break;
+  }
+  return reached;
+}
+
 bool await_ready(int socket, short events, int waker, const Deadline& deadline) {
   for (;;) {
     pollfd watched[] = {{socket, events, 0}, {waker, POLLIN, 0}};
@@ -225,7 +253,7 @@ std::string connect_failure(int error) {
     case ECONNREFUSED:
       return "refuses connections: nobody listens there";
     case ETIMEDOUT:
-      return "does not answer: look at addresses, routes and firewalls";
+      return "does not answer: check addresses, routes and firewalls";
     default:
       return fmt::format("cannot be reached: {}", std::strerror(error));
   }

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -73,6 +74,20 @@ std::pair<Descriptor, int> listen_at(const Endpoint& endpoint);
 /// A connected socket that does not block, or the system's error number: ETIMEDOUT at the deadline,
 /// ECONNREFUSED also where the system connected the socket to itself.
 std::pair<Descriptor, int> connect_to(const Endpoint& endpoint, const Deadline& deadline);
+
+using Connect = std::function<std::pair<Descriptor, int>(const Endpoint&, const Deadline&)>;
+
+struct Reached {
+  Descriptor socket;        ///< none where no endpoint could be reached
+  Endpoint server;          ///< the one that was reached
+  std::vector<int> errors;  ///< of those before it; ends early with EMFILE or ENFILE
+};
+
+/// The first of a server's endpoints that answers. A server may begin to listen between two attempts, at its
+/// earlier endpoints first, and all ranks shall come to the first one that it has, since their data goes by
+/// that address: so after a refusal the earlier ones are tried once more.
+Reached connect_to_first(const std::vector<Endpoint>& endpoints, const Deadline& deadline,
+                         const Connect& connect = connect_to);
 
 /// Waits until `socket` is ready for `events` (POLLIN, POLLOUT) or `waker` is readable; false at the
 /// deadline.

@@ -25,7 +25,6 @@ using namespace std::chrono_literals;
 using Kind = Message::Kind;
 
 constexpr auto kPortComesFree = 2s;   // another socket may hold it for a moment
-constexpr auto kConnectLimit = 3s;    // of one attempt: long enough for a lost packet or two
 constexpr auto kLookUpAgain = 5s;     // a name may lead elsewhere meanwhile
 constexpr auto kWriteLimit = 10s;     // for a server that takes nothing
 constexpr auto kAnswerLimit = 250ms;  // for what is asked once the deadline has passed
@@ -189,41 +188,25 @@ class JoinedStore final : public Store {
  private:
   /// The first server that answers; `problem` says about each address why there is none.
   bool connect(const std::vector<Endpoint>& endpoints, const Deadline& deadline, std::string& problem) {
+    auto reached = connect_to_first(endpoints, deadline);
+    if (reached.socket) {
+      socket_ = std::move(reached.socket);
+      server_ = reached.server.text();
+      reader_ = MessageReader();
+      return true;
+    }
     std::vector<std::string> failures;
-    bool refused = false;
-    for (const Endpoint& endpoint : endpoints) {
-      auto [socket, error] = connect_to(endpoint, deadline.at_most(kConnectLimit));
-      refused = refused || error == ECONNREFUSED;
+    for (std::size_t i = 0; i < reached.errors.size(); ++i) {
+      const int error = reached.errors[i];
       if (error == EMFILE || error == ENFILE)
         throw Error(ErrorCode::system,
                     fmt::format("rank {} has no file descriptor left to reach the store {} "
                                 "(ulimit -n); raise the limit or close some.",
                                 rank_, name()));
-      if (socket) {
-        take(std::move(socket), endpoint);
-        if (refused) prefer_earlier(endpoints, deadline);
-        return true;
-      }
-      failures.push_back(fmt::format("{} {}", endpoint.text(), connect_failure(error)));
+      failures.push_back(fmt::format("{} {}", endpoints[i].text(), connect_failure(error)));
     }
     problem = fmt::format("{}", fmt::join(failures, ", "));
     return false;
-  }
-
-  void take(Descriptor socket, const Endpoint& endpoint) {
-    socket_ = std::move(socket);
-    server_ = endpoint.text();
-    reader_ = MessageReader();
-  }
-
-  /// The server may have begun to listen between two attempts, at its earlier addresses first. All ranks
-  /// shall come to the first one that it has: the data goes by the address that a rank came from.
-  void prefer_earlier(const std::vector<Endpoint>& endpoints, const Deadline& deadline) {
-    for (const Endpoint& endpoint : endpoints) {
-      if (endpoint.text() == server_) return;
-      auto [socket, error] = connect_to(endpoint, deadline.at_most(kAnswerLimit));
-      if (socket) return take(std::move(socket), endpoint);
-    }
   }
 
   /// Nothing where the server wants this rank to come again.
@@ -265,9 +248,9 @@ class JoinedStore final : public Store {
     try {
       body();
     } catch (const ConnectionLost& lost) {
-      throw Error(ErrorCode::peer_failed,
-                  fmt::format("rank 0 at {} {} before all ranks were connected; look at its output.", server_,
-                              lost.how));
+      throw Error(
+          ErrorCode::peer_failed,
+          fmt::format("rank 0 at {} {} before all ranks were connected; check its log.", server_, lost.how));
     }
   }
 

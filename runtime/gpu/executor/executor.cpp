@@ -24,7 +24,7 @@ void check_stream(CuStream stream, const Device& device) {
   const CuResult result = driver().cuStreamGetCtx(stream, &context);
   if (result != kCuSuccess)
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("stream {} is none: {}; pass a live stream of device {}.",
+                fmt::format("stream {} is not a valid CUDA stream: {}; pass a live stream of device {}.",
                             static_cast<void*>(stream), words_of(result), device.ordinal()));
   if (context != device.context())
     throw Error(ErrorCode::invalid_argument,

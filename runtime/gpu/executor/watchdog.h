@@ -30,7 +30,7 @@ class Watchdog {
     std::optional<std::chrono::steady_clock::time_point> since;
   };
 
-  /// Of calls under way at most so many are watched; of later ones only what the transport says.
+  /// At most so many calls under way are watched; later ones fail only where the transport says so.
   static constexpr std::size_t kMostCalls = 64;
 
   /// `plan` names the plan in sentences. The transport must outlive the watch.

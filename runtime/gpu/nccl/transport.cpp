@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/thread.h"
+#include "runtime/gpu/nccl/communicator.h"
 #include "runtime/gpu/nccl/nccl.h"
 
 namespace cerar::runtime {
@@ -28,40 +28,6 @@ NcclType type_of(DataType type) {
   return type == DataType::f32 ? kNcclFloat32 : type == DataType::f16 ? kNcclFloat16 : kNcclBfloat16;
 }
 
-// A communicator that is aborted or destroyed once.
-class OwnedComm {
- public:
-  OwnedComm() = default;
-  explicit OwnedComm(NcclComm comm) : comm_(comm) {}
-  ~OwnedComm() {
-    if (comm_) nccl().ncclCommDestroy(comm_);
-  }
-  OwnedComm(OwnedComm&& other) noexcept { std::swap(comm_, other.comm_); }
-  OwnedComm& operator=(OwnedComm&& other) noexcept {
-    std::swap(comm_, other.comm_);
-    return *this;
-  }
-
-  NcclComm get() const { return comm_; }
-  void abort() {
-    if (comm_) nccl().ncclCommAbort(std::exchange(comm_, nullptr));
-  }
-
- private:
-  NcclComm comm_ = nullptr;
-};
-
-// Waits until what was begun on a communicator that does not block is done.
-NcclResult settled(NcclComm comm, Clock::time_point deadline) {
-  for (;;) {
-    NcclResult state = kNcclSuccess;
-    const NcclResult asked = nccl().ncclCommGetAsyncError(comm, &state);
-    if (asked != kNcclSuccess) return asked;
-    if (state != kNcclInProgress || Clock::now() > deadline) return state;
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
 // Memory for messages, of NCCL's own kind where it offers it, which it can send from and receive into without
 // copies of its own once it is registered. In this order: register, pass messages, deregister, end the
 // communicator, free.
@@ -72,7 +38,7 @@ class MessageMemory {
     const OnDevice current(*device_);
     const Nccl& n = nccl();
     if (n.ncclMemAlloc && n.ncclMemFree && n.ncclMemAlloc(&own_, bytes) != kNcclSuccess) own_ = nullptr;
-    if (!own_) plain_ = DeviceBuffer(device_, bytes);
+    if (!own_) ordinary_ = DeviceBuffer(device_, bytes);
     // Without it messages take the way that they took before: no failure.
     if (n.ncclCommRegister && n.ncclCommDeregister &&
         n.ncclCommRegister(comm, pointer_to(address()), bytes, &registration_) != kNcclSuccess)
@@ -89,12 +55,12 @@ class MessageMemory {
   MessageMemory(MessageMemory&& other) noexcept
       : device_(std::move(other.device_)),
         own_(std::exchange(other.own_, nullptr)),
-        plain_(std::move(other.plain_)),
+        ordinary_(std::move(other.ordinary_)),
         registration_(std::exchange(other.registration_, nullptr)) {}
   MessageMemory& operator=(MessageMemory&&) = delete;
 
   CuAddress address() const {
-    return own_ ? static_cast<CuAddress>(reinterpret_cast<std::uintptr_t>(own_)) : plain_.address();
+    return own_ ? static_cast<CuAddress>(reinterpret_cast<std::uintptr_t>(own_)) : ordinary_.address();
   }
   // Before the communicator is destroyed; one that was aborted has forgotten it.
   void deregister(NcclComm comm) {
@@ -104,7 +70,7 @@ class MessageMemory {
  private:
   DeviceHandle device_;
   void* own_ = nullptr;
-  DeviceBuffer plain_;
+  DeviceBuffer ordinary_;
   void* registration_ = nullptr;
 };
 
@@ -178,10 +144,9 @@ class NcclTransport final : public DeviceTransport {
           "copying from a device");
     check(d.cuStreamSynchronize(stream), "waiting for a copy from a device");
     if (std::memcmp(&calls[static_cast<std::size_t>(rank_)], &mine, sizeof(mine)) != 0)
-      throw Error(
-          ErrorCode::invalid_argument,
-          "NCCL has put off what it was told, as it does between ncclGroupStart and ncclGroupEnd; calls "
-          "of CERAR must not lie between them.");
+      throw Error(ErrorCode::invalid_argument,
+                  "CERAR was called inside an NCCL group (between ncclGroupStart and ncclGroupEnd); call it "
+                  "outside.");
     return calls;
   }
 
@@ -260,7 +225,7 @@ class NcclTransport final : public DeviceTransport {
   // Our communicator blocks, unless the environment says that none does (NCCL_COMM_BLOCKING=0).
   template <typename... Values>
   void begun(NcclResult result, fmt::format_string<const Values&...> what, const Values&... values) {
-    if (result == kNcclInProgress) result = settled(comm_.get(), Clock::now() + timeout_);
+    if (result == kNcclInProgress) result = settle(comm_.get(), Clock::now() + timeout_);
     check(result, what, values...);
   }
 
@@ -307,110 +272,6 @@ class NcclTransport final : public DeviceTransport {
   std::mutex mutex_;  // of the communicator's end
 };
 
-// A split under way. Where the parent does not block, NCCL returns at once and writes the child's handle when
-// all ranks have come, whether somebody still waits for it or not; the parent is busy until then.
-struct Splitting {
-  Splitting() { config.blocking = 1; }  // the child's calls block, but only until they are enqueued
-
-  NcclConfig config;
-  NcclComm made = nullptr;
-  NcclResult result = kNcclInProgress;
-};
-
-// Keeps what NCCL may still write to.
-void abandon(std::shared_ptr<Splitting> splitting) {
-  static std::mutex mutex;
-  static auto& kept = *new std::vector<std::shared_ptr<Splitting>>;
-  const std::lock_guard lock(mutex);
-  kept.push_back(std::move(splitting));
-}
-
-[[noreturn]] void fail_split(int rank, const char* advice) {
-  throw Error(
-      ErrorCode::timeout,
-      fmt::format("rank {} waited too long for all ranks to split the communicator; {}.", rank, advice));
-}
-
-// The child, once ncclCommSplit has returned.
-OwnedComm finish_split(const std::shared_ptr<Splitting>& splitting, NcclComm parent, int rank,
-                       Clock::time_point deadline, const char* advice) {
-  NcclResult result = splitting->result;
-  if (result == kNcclSuccess || result == kNcclInProgress) result = settled(parent, deadline);
-  if (result == kNcclInProgress) {
-    abandon(splitting);
-    fail_split(rank, advice);
-  }
-  OwnedComm own(splitting->made);
-  if (result == kNcclSuccess) result = own.get() ? settled(own.get(), deadline) : kNcclInternalError;
-  if (result != kNcclSuccess) own.abort();
-  check(result, "splitting a communicator");
-  return own;
-}
-
-// A communicator of our own with the ranks of one that does not block.
-OwnedComm split(NcclComm parent, int rank, Clock::time_point deadline) {
-  const auto splitting = std::make_shared<Splitting>();
-  splitting->result = nccl().ncclCommSplit(parent, 0, rank, &splitting->made, &splitting->config);
-  return finish_split(splitting, parent, rank, deadline, "look what became of the others");
-}
-
-// The same of a communicator that may block, until all ranks have come: in a thread of its own, which stays
-// until the split is done, since NCCL 2.18 keeps what it does in the background in the thread that began it.
-OwnedComm split_theirs(NcclComm parent, int rank, DeviceHandle device, Clock::time_point deadline) {
-  constexpr const char* kAdvice = "abort it, since NCCL goes on waiting";
-  struct Threaded : Splitting {
-    std::mutex mutex;  // of `result` as well, and of `made` until ncclCommSplit has returned
-    std::condition_variable changed;
-    bool returned = false, abandoned = false, done = false;
-  };
-  const auto splitting = std::make_shared<Threaded>();
-  auto split = [splitting, parent, rank, device = std::move(device)]() mutable {
-    NcclResult result = kNcclUnhandledCudaError;
-    try {
-      const OutsideCaptures outside;
-      const OnDevice current(*device);
-      result = nccl().ncclCommSplit(parent, 0, rank, &splitting->made, &splitting->config);
-    } catch (const Error&) {  // the device is lost
-    }
-    device.reset();
-    std::unique_lock lock(splitting->mutex);
-    splitting->result = result;
-    splitting->returned = true;
-    splitting->changed.notify_all();
-    if (splitting->abandoned && splitting->made) nccl().ncclCommAbort(splitting->made);
-    splitting->changed.wait(lock, [&] { return splitting->done || splitting->abandoned; });
-  };
-  std::thread thread = start_thread("in which NCCL splits the communicator", std::move(split));
-  {
-    std::unique_lock lock(splitting->mutex);
-    splitting->abandoned =
-        !splitting->changed.wait_until(lock, deadline, [&] { return splitting->returned; });
-  }
-  if (splitting->abandoned) {
-    thread.detach();
-    fail_split(rank, kAdvice);
-  }
-  const auto finish = [&] {
-    {
-      const std::lock_guard lock(splitting->mutex);
-      splitting->done = true;
-    }
-    splitting->changed.notify_all();
-    thread.join();
-  };
-  try {
-    OwnedComm own = finish_split(splitting, parent, rank, deadline, kAdvice);
-    finish();
-    return own;
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::timeout)
-      thread.detach();  // NCCL still works on it
-    else
-      finish();
-    throw;
-  }
-}
-
 }  // namespace
 
 int nccl_ranks(NcclComm comm) {
@@ -439,7 +300,7 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(NcclComm comm, const Timeou
   const OutsideCaptures outside;
   const OnDevice current(*device);
   Exchange exchange(device, nccl_ranks(comm));
-  OwnedComm own = split_theirs(comm, rank, device, Clock::now() + timeouts.meeting);
+  OwnedComm own = split_any(comm, rank, device, Clock::now() + timeouts.meeting);
   return std::make_unique<NcclTransport>(std::move(own), std::move(device), std::move(exchange),
                                          timeouts.call);
 }
@@ -457,7 +318,7 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int
   config.blocking = 0;
   NcclComm made = nullptr;
   NcclResult result = nccl().ncclCommInitRankConfig(&made, ranks, id, rank, &config);
-  if (result == kNcclInProgress) result = settled(made, deadline);
+  if (result == kNcclInProgress) result = settle(made, deadline);
   OwnedComm parent(made);
   if (result != kNcclSuccess) parent.abort();
   if (result == kNcclInProgress)
@@ -469,7 +330,7 @@ std::unique_ptr<DeviceTransport> make_nccl_transport(const NcclUniqueId& id, int
   // does, split from it; the first one has done its work.
   OwnedComm own;
   try {
-    own = split(parent.get(), rank, deadline);
+    own = split_unblocking(parent.get(), rank, deadline);
   } catch (...) {
     parent.abort();  // destroying it would wait for ranks that have not come
     throw;

@@ -46,22 +46,22 @@ const RefusedCase kCases[] = {
      {"condition limit 1.5", "raise it"}},
     {"DifferentialWithinNoCondition",
      {"--construction", "differential", "--max-condition", "1"},
-     {"a condition of 1;", "differential", "a condition of 1.000"}},
+     {"--max-condition 1;", "the closest is differential", " 1.000"}},
     {"ComponentsWithinNoCondition",
      {"--construction", "optimized", "--components", "8", "--max-condition", "1.5"},
      {"condition limit 1.5", "raise it"}},
     {"ExactComponentsWithinNoCondition",
      {"--components", "3", "--max-condition", "2"},
-     {"a condition of 2;", "unimodular with c = 3", "a condition of 3.7"}},
+     {"--max-condition 2;", "the closest is unimodular with c = 3", " 3.7"}},
     {"ComponentsThatTheConstructionLacks",
      {"--construction", "differential", "--components", "4"},
      {"differential", "4 components", "from 8 on"}},
     {"MixedComponentsWithoutABudget",
      {"--components", "3", "--max-error", "0"},
-     {"an error of 0;", "unimodular with c = 3", "allow that much"}},
+     {"no requested code meets --max-error 0;", "unimodular with c = 3", "raise it to"}},
     {"UnimodularWithoutABudget",
      {"--workers", "8", "--construction", "unimodular", "--max-error", "0"},
-     {"an error of 0;", "unimodular with c = ", "allow that much"}},
+     {"--max-error 0;", "the closest is unimodular with c = ", "raise it to"}},
     {"MixedComponentsOfTheRing",
      {"--construction", "ring", "--components", "3"},
      {"components is 3", "choose a divisor of 4", "another construction"}},
@@ -85,7 +85,7 @@ const RefusedCase kCases[] = {
      {"vandermonde", "condition number of", "holds 1e13"}},
     {"VandermondeBeyondTheBudget",
      {"--workers", "8", "--components", "12", "--construction", "vandermonde"},
-     {"vandermonde with c = 12", "allow that much"}},
+     {"the closest is vandermonde with c = 12", "raise it to"}},
     {"ComponentsForTwoWorkers",
      {"--workers", "2", "--components", "4"},
      {"components is 4", "2 workers", "choose a divisor of 2"}},
@@ -93,10 +93,10 @@ const RefusedCase kCases[] = {
     {"UnknownWire", {"--wire", "fx4"}, {"--wire is 'fx4'", "native, auto, f32, bf16, f16, fx16, fx12, fx8"}},
     {"WireBeyondTheBudget",
      {"--workers", "8", "--wire", "fx8"},
-     {"error of 0.001", "ring with c = 1 in fx8 comes nearest", "error of 0.0121", "allow that much"}},
+     {"--max-error 0.001;", "the closest is ring with c = 1 in fx8", "raise it to 0.0121"}},
     {"WireBeyondASmallBudget",
      {"--workers", "8", "--dtype", "bf16", "--max-error", "1e-3"},
-     {"error of 0.001", "in bf16 comes nearest", "another --wire"}},
+     {"--max-error 0.001;", "in bf16; raise it to", "another --wire"}},
     {"UnknownOption", {"--worker", "4"}, {"--worker", "--help"}},
     {"StrayWord", {"now"}, {"now", "--help"}},
 };
@@ -127,10 +127,10 @@ TEST(ErrorBudget, NamedConstructionNamesTheLeastReachableError) {
   const std::vector<std::string> command = {"--topology",     "local",     "--out",       "plan",
                                             "--construction", "optimized", "--max-error", "1e-9"};
   const auto result = run_in(directory, CERAR_TUNE, command);
-  expect_refusal(result, {"an error of 1e-09", "optimized with c = ", "allow that much"});
+  expect_refusal(result, {"--max-error 1e-09;", "the closest is optimized with c = ", "raise it to"});
   EXPECT_THAT(entries_below(directory), testing::IsEmpty());
   std::smatch match;
-  ASSERT_TRUE(std::regex_search(result.err, match, std::regex("nearest with an error of ([0-9.e-]+)")));
+  ASSERT_TRUE(std::regex_search(result.err, match, std::regex("raise it to ([0-9.e-]*[0-9])")));
   auto again = command;
   again.back() = match[1];
   EXPECT_EQ(run_in(directory, CERAR_TUNE, again).exit_code, 0) << match[1];

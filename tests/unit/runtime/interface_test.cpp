@@ -74,7 +74,7 @@ TEST(Interfaces, NoneSaysWhereTheNameLeadsAndWhatThereIs) {
     ADD_FAILURE() << "an address was offered";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::system);
-    EXPECT_THAT(error.what(), HasSubstr("its name 'node7' leads to 127.0.1.1"));
+    EXPECT_THAT(error.what(), HasSubstr("its name 'node7' resolves to 127.0.1.1"));
     EXPECT_THAT(error.what(), HasSubstr("lo (127.0.0.1, ::1), eth0 (down)"));
   }
 }

@@ -192,5 +192,40 @@ TEST_F(Serving, WhoDoesNotComeIsNamedAndToldToThoseThatCame) {
   EXPECT_THAT(failure->fields.at(0), HasSubstr("rank(s) 3 did not come"));
 }
 
+// The server of a name with two addresses begins to listen after a rank was refused at the first one, and
+// before it tries the second one. All ranks must come to the first.
+TEST(ConnectToFirst, ARankThatWasRefusedTriesTheEarlierAddressesOnceMore) {
+  const auto listen = [](const Endpoint& place) { return std::move(listen_at(place).first); };
+  Endpoint first = local_endpoint(listen(*parse_address("127.0.0.1", 0)).get());
+  Descriptor second_listener = listen(*parse_address("127.0.0.1", 0)), first_listener;
+  const Endpoint second = local_endpoint(second_listener.get());
+  std::vector<std::string> attempts;
+  const Connect connect = [&](const Endpoint& to, const Deadline& deadline) {
+    attempts.push_back(to.text());
+    if (attempts.size() == 2) first_listener = listen(first);
+    return connect_to(to, deadline);
+  };
+  const Reached reached = connect_to_first({first, second}, kSoon, connect);
+  ASSERT_TRUE(first_listener) << "another process took the port";
+  ASSERT_TRUE(reached.socket);
+  EXPECT_THAT(attempts, testing::ElementsAre(first.text(), second.text(), first.text()));
+  EXPECT_EQ(reached.server.text(), first.text());
+  EXPECT_EQ(remote_endpoint(reached.socket.get())->text(), first.text());
+  EXPECT_THAT(reached.errors, testing::ElementsAre(ECONNREFUSED));
+}
+
+// A refusal that lasts, as of an address of another family at which the server does not listen.
+TEST(ConnectToFirst, TheSecondAddressServesWhereTheFirstKeepsRefusing) {
+  const auto listen = [](const Endpoint& place) { return std::move(listen_at(place).first); };
+  const Endpoint first = local_endpoint(listen(*parse_address("127.0.0.1", 0)).get());
+  const Descriptor listener = listen(*parse_address("127.0.0.1", 0));
+  const Endpoint second = local_endpoint(listener.get());
+  const Reached reached = connect_to_first({first, second}, kSoon);
+  ASSERT_TRUE(reached.socket);
+  EXPECT_EQ(reached.server.text(), second.text());
+  EXPECT_EQ(remote_endpoint(reached.socket.get())->text(), second.text());
+  EXPECT_FALSE(connect_to_first({first}, kSoon).socket);
+}
+
 }  // namespace
 }  // namespace cerar::runtime
