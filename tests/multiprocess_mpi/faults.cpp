@@ -100,6 +100,7 @@ void one_stands_still(const std::string& plans, int rank, int ranks) {
 void one_aborts(int rank) {
   const Comm comm(MPI_COMM_WORLD, nullptr, 60000);
   check_sum(comm, rank, size_of(MPI_COMM_WORLD), kCount, true, 7);
+  MPI_Barrier(MPI_COMM_WORLD);  // an abort ends calls that are still under way
   if (rank == 1) {
     std::chrono::steady_clock::time_point begun;
     std::thread aborts([&] {
@@ -134,6 +135,7 @@ void one_leaves(const std::string& plans, int rank, int ranks) {
   {
     std::optional<Comm> comm(std::in_place, MPI_COMM_WORLD, plan, 60000);
     check_sum(*comm, rank, ranks, kCount, true, 8);
+    MPI_Barrier(MPI_COMM_WORLD);  // what rank 1's leaving makes of the next call ends calls still under way
     if (rank == 1) comm.reset();
     const auto begun = std::chrono::steady_clock::now();
     if (rank != 1) {
