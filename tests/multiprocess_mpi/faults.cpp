@@ -58,6 +58,7 @@ void a_plan_for_other_ranks(const std::string& plans, int rank, int ranks) {
 // Named on every other rank, who may hear of it from the first that noticed; the late one learns it too.
 void one_never_calls(const std::string& plans, int rank, int ranks) {
   const LoadedPlan plan(plans, other_plan(ranks), ranks);
+  MPI_Barrier(MPI_COMM_WORLD);
   {
     const Comm comm(MPI_COMM_WORLD, plan, 500);
     check_sum(comm, rank, ranks, kCount, true, 3);
