@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <functional>
 #include <mutex>
+#include <new>
 #include <set>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "generator/compile/host_compiler.h"
 #include "generator/compile/nvrtc_compiler.h"
-#include "generator/kernel_spec.h"
-#include "generator/parallel.h"
 #include "generator/plan_text.h"
 #include "generator/publish.h"
 #include "generator/specialise/specialise.h"
@@ -20,6 +26,35 @@
 
 namespace cerar::generator {
 namespace {
+
+/// Runs task(0..count-1) on as many threads as there are cores, or as the system grants: this one alone, if
+/// need be. Waits for all; of several exceptions the one of the lowest index is thrown.
+void for_each_in_parallel(std::size_t count, const std::function<void(std::size_t)>& task) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::exception_ptr> failures(count);
+  const auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      try {
+        task(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::jthread> threads;
+  try {
+    threads.reserve(std::min(cores, count));
+    for (std::size_t i = 1; i < std::min(cores, count); ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // A limit on threads, or no memory for a stack: the others do the work.
+  } catch (const std::bad_alloc&) {
+  }
+  work();
+  threads.clear();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
 
 constexpr const char* kHost = "host";
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "generator/kernel_spec.h"
+#include "generator/specialise/specialise.h"
 
 namespace clang {
 class ASTContext;

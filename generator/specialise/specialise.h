@@ -4,9 +4,15 @@
 #include <string_view>
 #include <vector>
 
-#include "generator/kernel_spec.h"
+#include "runtime/plan/kernel_spec.h"
 
 namespace cerar::generator {
+
+/// What the generator works from; the runtime knows it too, for it compares kernels with the plan's text.
+using runtime::FloatTable;
+using runtime::KernelSpec;
+using runtime::make_kernel_spec;
+using runtime::Value;
 
 /// Ends the shim and starts the template's own text: "// ---- specialised from templates/<family>.cu".
 inline constexpr std::string_view kSpecialisedMarker = "// ---- specialised from templates/";

@@ -3,12 +3,24 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace clang {
 class ASTContext;
 }
 
 namespace cerar::generator {
+
+struct TemplateFile {
+  std::string_view path;  ///< as in an #include: "templates/plain.cu"
+  std::string_view text;
+};
+
+/// The files under templates/ as they were when this library was built; ordered by path.
+const std::vector<TemplateFile>& template_catalog();
+
+/// Text of one file. Throws `internal` for a path that is not in the catalog.
+std::string_view template_text(std::string_view path);
 
 /// Skipping function bodies saves most of the time where declarations alone matter.
 enum class Bodies { parse, skip };

@@ -8,11 +8,11 @@
 #include "runtime/base/error.h"
 #include "runtime/bench/comparison.h"
 #include "runtime/bench/report.h"
-#include "runtime/bench/size_text.h"
 #include "runtime/measure/element_type.h"
 #include "runtime/program/available_memory.h"
 #include "runtime/program/output.h"
 #include "runtime/program/program.h"
+#include "runtime/program/text.h"
 
 // cerar-bench: the columns and flags of nccl-tests, plus error, bytes on the wire and the exact ring beside
 // it.
@@ -99,7 +99,7 @@ int run(const Arguments& arguments) {
   const MeasureOptions options{.input = input_of(arguments.input),
                                .op = op_of(arguments.op),
                                .type = element_type("--dtype", arguments.type)};
-  const auto sizes = sizes_between(arguments.begin, arguments.end, arguments.factor);
+  const auto sizes = cerar::program::sizes_between(arguments.begin, arguments.end, arguments.factor);
   try {
     run_comparison(arguments, [&](const Comparison& comparison) {
       measure_sizes(comparison, arguments, options, sizes);

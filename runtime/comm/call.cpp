@@ -8,7 +8,6 @@
 
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
-#include "runtime/host/transport.h"
 #include "runtime/plan/elements.h"
 #include "runtime/plan/names.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/comm/call.h"
 #include "runtime/gpu/resources.h"
-#include "runtime/host/transport.h"
 #include "runtime/plan/plan.h"
 
 namespace cerar::runtime {

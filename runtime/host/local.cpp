@@ -10,6 +10,7 @@
 
 #include "runtime/base/environment.h"
 #include "runtime/base/error.h"
+#include "runtime/comm/call_exchange.h"
 
 namespace cerar::runtime {
 namespace {
@@ -32,27 +33,10 @@ struct Link {
 };
 
 struct Group {
-  explicit Group(int size, std::chrono::milliseconds limit) : links(size), calls(size), timeout(limit) {}
+  Group(int size, std::chrono::milliseconds limit) : links(size), calls(size, limit) {}
 
   std::vector<Link> links;  // [sender]
-
-  std::mutex mutex;  // guards what follows
-  std::condition_variable changed;
-  std::vector<std::optional<CallDescription>> calls;
-  int arrived = 0, left = 0;
-  std::optional<std::string> failure;
-
-  const std::chrono::milliseconds timeout;
-
-  bool failed() {
-    const std::lock_guard lock(mutex);
-    return failure.has_value();
-  }
-
-  [[noreturn]] void throw_failure() {
-    const std::lock_guard lock(mutex);
-    throw Error(ErrorCode::peer_failed, failure.value_or("the communicator failed"));
-  }
+  CallExchange calls;
 };
 
 class LocalTransport final : public Transport {
@@ -63,30 +47,12 @@ class LocalTransport final : public Transport {
   int size() const override { return static_cast<int>(group_->links.size()); }
 
   std::vector<CallDescription> exchange(const CallDescription& call) override {
-    Group& group = *group_;
-    std::unique_lock lock(group.mutex);
-    const auto deadline = Clock::now() + group.timeout;
-    // The descriptions of the call before are cleared by the last rank that leaves it.
-    if (!wait(group.changed, lock, deadline, [&] { return group.failure || group.left == 0; }))
-      fail(lock, ErrorCode::timeout,
-           fmt::format("rank {} waited {} ms for other ranks to leave the call before all-reduce number {}.",
-                       rank_, group.timeout.count(), call.call_index));
-    group.calls[rank_] = call;
-    if (++group.arrived == size()) {
-      group.left = size();
-      group.changed.notify_all();
+    try {
+      return group_->calls.exchange(rank_, call);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::timeout) abort(error.what());
+      throw;
     }
-    if (!wait(group.changed, lock, deadline, [&] { return group.failure || group.left > 0; }))
-      fail(lock, ErrorCode::timeout, missing(call));
-    if (group.failure) throw Error(ErrorCode::peer_failed, *group.failure);
-    std::vector<CallDescription> calls;
-    for (const auto& entry : group.calls) calls.push_back(*entry);
-    if (--group.left == 0) {
-      group.arrived = 0;
-      for (auto& entry : group.calls) entry.reset();
-      group.changed.notify_all();
-    }
-    return calls;
   }
 
   void post_receive(int lane, std::span<std::byte> buffer) override {
@@ -116,11 +82,7 @@ class LocalTransport final : public Transport {
 
   // The ranks have one state, so all of them hear of it.
   void interrupt(const std::string& reason) noexcept override {
-    {
-      const std::lock_guard lock(group_->mutex);
-      if (!group_->failure) group_->failure = reason;
-    }
-    group_->changed.notify_all();
+    group_->calls.fail(reason);
     for (auto& link : group_->links) {
       const std::lock_guard lock(link.mutex);  // so that no waiter is between its check and its wait
       link.changed.notify_all();
@@ -143,18 +105,11 @@ class LocalTransport final : public Transport {
     throw Error(code, sentence);
   }
 
-  std::string missing(const CallDescription& call) const {
-    std::vector<int> ranks;
-    for (int other = 0; other < size(); ++other)
-      if (!group_->calls[other]) ranks.push_back(other);
-    return not_called(call, ranks, group_->timeout);
-  }
-
   template <typename Post>
   void post(int sender, int lane, Post post) {
     Link& link = group_->links[sender];
     std::unique_lock lock(link.mutex);
-    if (group_->failed()) group_->throw_failure();
+    if (group_->calls.failure()) group_->calls.throw_failure();
     Mailbox& box = link.lanes[lane];
     post(box);
     if (!box.sends || !box.receives) return;
@@ -175,15 +130,15 @@ class LocalTransport final : public Transport {
     Link& link = group_->links[sender];
     std::unique_lock lock(link.mutex);
     Mailbox& box = link.lanes[lane];
-    const bool in_time = wait(link.changed, lock, Clock::now() + group_->timeout,
-                              [&] { return !(box.*under_way) || (!box.copying && group_->failed()); });
+    const bool in_time = wait(link.changed, lock, Clock::now() + group_->calls.timeout(),
+                              [&] { return !(box.*under_way) || (!box.copying && group_->calls.failure()); });
     if (!(box.*under_way)) return;
-    if (in_time) group_->throw_failure();
+    if (in_time) group_->calls.throw_failure();
     fail(lock, ErrorCode::timeout,
          sender == rank_ ? fmt::format("rank {} waited {} ms for rank {} to take a message.", rank_,
-                                       group_->timeout.count(), (rank_ + 1) % size())
+                                       group_->calls.timeout().count(), (rank_ + 1) % size())
                          : fmt::format("rank {} waited {} ms for a message of rank {}.", rank_,
-                                       group_->timeout.count(), sender));
+                                       group_->calls.timeout().count(), sender));
   }
 
   static void withdraw(Link& link, bool Mailbox::* posted) {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "tuner/code/wire_noise.h"
+#include "tuner/code/plain/error_model.h"
 #include "tuner/optimise/optimise_code.h"
 
 namespace {

@@ -16,7 +16,7 @@
 #include "runtime/plan/wire.h"
 #include "tests/bench/huge_buffer.h"
 #include "tests/support/plans.h"
-#include "tuner/cost/traffic.h"
+#include "tuner/cost/cost_model.h"
 
 namespace cerar::test {
 namespace {

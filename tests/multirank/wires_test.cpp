@@ -12,7 +12,8 @@
 #include "runtime/plan/wire.h"
 #include "tests/multirank/vectors.h"
 #include "tests/support/plans.h"
-#include "tuner/code/wire_noise.h"
+#include "tuner/code/plain/error_model.h"
+#include "tuner/code/plain/plain_tables.h"
 
 namespace cerar::test {
 namespace {

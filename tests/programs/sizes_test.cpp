@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "runtime/base/error.h"
-#include "runtime/bench/size_text.h"
 #include "runtime/program/available_memory.h"
+#include "runtime/program/text.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
 #include "tests/support/sanitizers.h"
@@ -16,8 +16,8 @@ namespace cerar::test {
 namespace {
 
 namespace fs = std::filesystem;
-using runtime::parse_size;
-using runtime::sizes_between;
+using program::parse_size;
+using program::sizes_between;
 
 TEST(Sizes, AreReadAsPeopleTypeThem) {
   constexpr std::uint64_t kKibi = 1024;

@@ -6,17 +6,16 @@
 #include <map>
 #include <regex>
 
-#include "generator/kernel_spec.h"
 #include "generator/specialise/specialise.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/plan_checks.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/reference/damage.h"
 #include "tests/support/plans.h"
-#include "tuner/check/claims.h"
-#include "tuner/code/constructions/harmonic.h"
+#include "tuner/check/check_plan.h"
+#include "tuner/code/constructions/drifting.h"
+#include "tuner/code/plain/error_model.h"
 #include "tuner/code/plain/plain_tables.h"
-#include "tuner/code/wire_noise.h"
 
 namespace cerar::test {
 namespace {

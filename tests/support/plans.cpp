@@ -7,7 +7,7 @@
 #include "generator/generate.h"
 #include "runtime/base/temporary_directory.h"
 #include "runtime/plan/names.h"
-#include "tuner/search/build_plan.h"
+#include "tuner/search/choose.h"
 
 namespace cerar::test {
 

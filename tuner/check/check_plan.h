@@ -4,9 +4,17 @@
 #include <functional>
 #include <string>
 
-#include "tuner/check/findings.h"
+#include "runtime/plan/plan.h"
+#include "tuner/check/inspected_plan.h"
 
 namespace cerar::tuner {
+
+/// Recomputes each variant's error claim from its tables, and compares the budget with it.
+void check_claims(const runtime::Plan& plan, Findings& findings);
+
+/// Recomputes predicted times and what the topology decides about the execution. Only against the very
+/// topology that the plan was made for, which must be one that this build knows; else a fact says so.
+void check_predictions(const runtime::Plan& plan, Findings& findings);
 
 /// Regression test of a plan directory: recomputes every claim from the code tables and every prediction from
 /// its topology, specialises and compiles the kernels again and compares sources, registers and spills, and

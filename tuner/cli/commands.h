@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,5 +50,22 @@ int run_compare(const CompareArguments& arguments);
 int run_show(const std::string& plan_directory, bool json);
 /// Goes on to the next plan after one that differs or cannot be read; 1 when there was any.
 int run_check(const std::vector<std::string>& plan_directories);
+
+/// One line on stderr that says what is being done, rewritten in place; silent unless stderr is a terminal.
+class Progress {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  Progress();
+  ~Progress();
+  void operator()(const std::string& step);
+  /// Removes the line.
+  void clear();
+
+ private:
+  bool terminal_;
+  bool shown_ = false;
+  Clock::time_point last_;
+};
 
 }  // namespace cerar::tuner

@@ -8,10 +8,9 @@
 #include "runtime/base/error.h"
 #include "runtime/plan/names.h"
 #include "runtime/program/output.h"
+#include "runtime/program/text.h"
 #include "tuner/cli/commands.h"
-#include "tuner/cli/progress.h"
 #include "tuner/cli/report.h"
-#include "tuner/cli/text.h"
 
 namespace cerar::tuner {
 namespace {
@@ -67,7 +66,7 @@ std::string comparison_table(const std::vector<Entry>& entries) {
     }
     rows.push_back(std::move(row));
   }
-  std::string text = table_text(rows) + (refused.empty() ? "" : "\nNot there:\n");
+  std::string text = program::table_text(rows) + (refused.empty() ? "" : "\nNot there:\n");
   for (const auto& [reason, codes] : refused) text += fmt::format("{}: {}\n", fmt::join(codes, ", "), reason);
   return text;
 }

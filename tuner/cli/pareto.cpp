@@ -6,15 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
-#include "runtime/bench/size_text.h"
 #include "runtime/plan/names.h"
 #include "runtime/program/output.h"
+#include "runtime/program/text.h"
 #include "tuner/cli/commands.h"
-#include "tuner/cli/progress.h"
 #include "tuner/cli/report.h"
-#include "tuner/cli/text.h"
 #include "tuner/plot/front_plot.h"
-#include "tuner/plot/gnuplot.h"
+#include "tuner/plot/image.h"
 
 namespace cerar::tuner {
 namespace {
@@ -33,7 +31,7 @@ void refuse_plan_options(const TuneArguments& arguments) {
 
 std::string limit_text(const FrontPoint& point) {
   if (!heeds_condition_limit(point.candidate.construction)) return "any";
-  return std::isinf(point.condition_limit) ? "none" : number_text(point.condition_limit);
+  return std::isinf(point.condition_limit) ? "none" : program::number_text(point.condition_limit);
 }
 
 nlohmann::json limit_json(const FrontPoint& point) {
@@ -62,8 +60,8 @@ std::string front_table(const Front& front) {
       "same\n"
       "messages, in error and time at once; bytes: sent per element; times are predictions, relative to the\n"
       "{} ({:.0f} us); front: nothing here betters it\n{}",
-      front.topology, front.title, front.workers, runtime::name_of(front.type), bytes_text(front.bytes),
-      front.baseline, front.baseline_us, table_text(rows));
+      front.topology, front.title, front.workers, runtime::name_of(front.type),
+      program::bytes_text(front.bytes), front.baseline, front.baseline_us, program::table_text(rows));
 }
 
 nlohmann::json front_json(const Front& front) {
@@ -88,7 +86,7 @@ nlohmann::json front_json(const Front& front) {
 
 int run_pareto(const TuneArguments& arguments) {
   refuse_plan_options(arguments);
-  const std::uint64_t bytes = runtime::parse_size(arguments.size);
+  const std::uint64_t bytes = program::parse_size(arguments.size);
   if (bytes == 0)
     throw Error(ErrorCode::invalid_argument,
                 "--size is 0, but only vectors that hold something take time to "

@@ -10,7 +10,7 @@
 
 #include "runtime/plan/elements.h"
 #include "runtime/plan/names.h"
-#include "tuner/cli/text.h"
+#include "runtime/program/text.h"
 #include "tuner/search/pareto.h"
 
 namespace cerar::tuner {
@@ -66,7 +66,7 @@ std::string candidate_table(const std::vector<Candidate>& candidates, const Cost
     row.push_back(remark(candidate, chosen.count(i) > 0, options.max_condition));
     rows.push_back(std::move(row));
   }
-  return table_text(rows);
+  return program::table_text(rows);
 }
 
 std::string ranges_text(const std::vector<runtime::ByteRange>& ranges) {
@@ -74,7 +74,8 @@ std::string ranges_text(const std::vector<runtime::ByteRange>& ranges) {
   for (const auto& range : ranges)
     texts.push_back(range.min_bytes == 0 && range.max_bytes == runtime::ByteRange{}.max_bytes
                         ? "all sizes"
-                        : fmt::format("{} to {}", bytes_text(range.min_bytes), bytes_text(range.max_bytes)));
+                        : fmt::format("{} to {}", program::bytes_text(range.min_bytes),
+                                      program::bytes_text(range.max_bytes)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -93,18 +94,18 @@ std::string variants_table(const runtime::Plan& plan) {
                                     ? std::max<std::uint64_t>(std::uint64_t{1} << 30, 2 * variant.min_bytes)
                                     : variant.max_bytes;
     const double mib = static_cast<double>(bytes) / 1048576.0;
-    rows.push_back({variant.name, bytes_text(variant.min_bytes), bytes_text(variant.max_bytes),
-                    std::to_string(variant.shape.components), std::string(runtime::name_of(variant.wire)),
-                    std::to_string(variant.shape.rounds),
+    rows.push_back({variant.name, program::bytes_text(variant.min_bytes),
+                    program::bytes_text(variant.max_bytes), std::to_string(variant.shape.components),
+                    std::string(runtime::name_of(variant.wire)), std::to_string(variant.shape.rounds),
                     is_exact(variant) ? "exact" : fmt::format("{:.2e}", error_of(variant, plan.data_type)),
                     is_identical_on_all_ranks(variant) ? "identical" : "differ",
                     std::to_string(variant.lanes),
                     fmt::format("{:.0f}{}", variant.prediction.fixed_us + variant.prediction.us_per_mib * mib,
-                                unbounded ? fmt::format(" ({})", bytes_text(bytes)) : ""),
+                                unbounded ? fmt::format(" ({})", program::bytes_text(bytes)) : ""),
                     fmt::format("{:.0f}", variant.prediction.baseline_fixed_us +
                                               variant.prediction.baseline_us_per_mib * mib)});
   }
-  std::string text = table_text(rows);
+  std::string text = program::table_text(rows);
   text += "ranks: whether all end with the same bits, or differ by about the error (of rounding, if exact)\n";
   for (const auto& variant : plan.variants)
     if (variant.claim_out_of_place)

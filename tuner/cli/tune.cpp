@@ -15,11 +15,10 @@
 #include "runtime/plan/names.h"
 #include "runtime/program/output.h"
 #include "tuner/cli/commands.h"
-#include "tuner/cli/progress.h"
 #include "tuner/cli/report.h"
-#include "tuner/code/constructions/ring.h"
-#include "tuner/code/wire_noise.h"
-#include "tuner/search/build_plan.h"
+#include "tuner/code/constructions/exact.h"
+#include "tuner/code/plain/error_model.h"
+#include "tuner/search/choose.h"
 
 namespace cerar::tuner {
 namespace {

@@ -3,7 +3,8 @@
 #include <Eigen/Dense>
 #include <vector>
 
-#include "tuner/code/constructions/harmonic.h"
+#include "tuner/code/constructions/drifting.h"
+#include "tuner/code/plain/error_model.h"
 #include "tuner/code/plain/plain_code.h"
 #include "tuner/optimise/minimise.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "runtime/plan/names.h"
-#include "tuner/cli/text.h"
+#include "runtime/program/text.h"
 #include "tuner/plot/labels.h"
 
 namespace cerar::tuner {
@@ -178,7 +178,7 @@ std::string preamble(const Front& front, const Axes& axes, ImageFormat format) {
       "set tmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n",
       kLeft / kWidth, kRight / kWidth, 1 - kTop / kHeight, 1 - kBottom / kHeight);
   text += text_at(fmt::format("Error and time of codes: {} workers, {}, {}", front.workers,
-                              bytes_text(front.bytes), runtime::name_of(front.type)),
+                              program::bytes_text(front.bytes), runtime::name_of(front.type)),
                   {middle, 20}, 15, format);
   text += text_at(front.title + "; lower and further left is better", {middle, 42}, 13, format);
   text += text_at(fmt::format("predicted time of an all-reduce ({} = 1)", front.baseline),
@@ -239,7 +239,7 @@ class Drawing {
     place_labels(labels_, obstacles_, kCharacterWidth, kLabelHeight);
     std::string note = "c: components that the vector is cut into";
     std::vector<std::string> limits;
-    for (const double limit : limits_) limits.push_back(number_text(limit));
+    for (const double limit : limits_) limits.push_back(program::number_text(limit));
     if (!limits.empty())
       note +=
           fmt::format("; small marks: the same held to a condition number of {}", fmt::join(limits, ", "));

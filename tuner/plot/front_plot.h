@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tuner/plot/image_file.h"
+#include "tuner/plot/image.h"
 #include "tuner/search/pareto.h"
 
 namespace cerar::tuner {

@@ -8,14 +8,13 @@
 #include <iterator>
 #include <utility>
 
-#include "generator/kernel_spec.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/elements.h"
+#include "runtime/plan/kernel_spec.h"
 #include "runtime/plan/names.h"
-#include "tuner/code/constructions/ring.h"
-#include "tuner/code/constructions/unimodular.h"
+#include "tuner/code/constructions/exact.h"
+#include "tuner/code/plain/error_model.h"
 #include "tuner/code/plain/plain_tables.h"
-#include "tuner/code/wire_noise.h"
 #include "tuner/optimise/optimise_code.h"
 
 namespace cerar::tuner {
@@ -105,11 +104,11 @@ void check_plain_size(Construction construction, const runtime::Shape& shape) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("components is {} on {} workers, but {}.", shape.components, shape.workers, why));
   };
-  if (shape.terms > generator::kMostPlainTerms)
+  if (shape.terms > runtime::kMostPlainTerms)
     refuse(
         fmt::format("{} kernels hold {} terms in a class, not r = c / gcd(c, N) = {}; take a multiple of {}, "
                     "which lowers r, or differential messages, which have no such limit",
-                    runtime::name_of(construction), generator::kMostPlainTerms, shape.terms, shape.workers));
+                    runtime::name_of(construction), runtime::kMostPlainTerms, shape.terms, shape.workers));
   if (shape.components > kMostDegrees * shape.workers)
     refuse(
         fmt::format("{} codes end at c = {}: beyond it they multiply rounding noise past any use; take "

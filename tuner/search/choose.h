@@ -29,4 +29,9 @@ struct Selection {
 Selection choose(const std::vector<Candidate>& candidates, const Topology& topology,
                  const SearchOptions& options);
 
+/// The plan that a selection describes, without kernels: the generator adds those. Claims and tables are the
+/// candidates'; predictions stand beside the baseline's.
+runtime::Plan build_plan(const std::vector<Candidate>& candidates, const Selection& selection,
+                         const Topology& topology, const SearchOptions& options);
+
 }  // namespace cerar::tuner

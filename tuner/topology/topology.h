@@ -3,9 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cerar::tuner {
+
+/// Name and text of each file in configs/topologies as it was when this library was built, ascending by name.
+const std::vector<std::pair<std::string_view, std::string_view>>& builtin_topologies();
 
 /// The all-reduce that users of a topology have today; predictions are compared with it.
 struct Baseline {
@@ -39,5 +44,25 @@ Topology load_topology(const std::string& name_or_file);
 
 /// Parses the text of a topology file; `file` is used in messages.
 Topology parse_topology(const std::string& text, const std::string& file);
+
+/// How a vector is cut so that the link stays full.
+struct Pieces {
+  int lanes = 1;                        ///< pieces under way at once
+  std::uint64_t message_bytes = 65536;  ///< preferred size of their messages
+};
+
+/// Between hosts. While one lane's message waits out a round's latency (it is received, combined and sent
+/// on), those of the other lanes must fill the link: (lanes - 1) message_bytes >= bandwidth x latency, with a
+/// factor of 2 for what the latency varies. Four lanes; more only cut finer. A message costs a processor
+/// about 30 us beside its bytes (measured with TCP; tests/bench/RESULTS.md), which should be little
+/// beside its time on the link; but pieces of long messages leave the caches. So messages are a power of two
+/// of at least 64 KiB, on links above 0.07 GB/s 128 KiB, and at most 4 MiB.
+Pieces choose_pieces(double latency_us, double bandwidth_gbs);
+
+/// Between GPUs. NCCL runs the groups of one communicator one after the other, whatever streams they are on
+/// (NVIDIA/nccl 2.28.9, src/enqueue.cc: each launch waits for the one before it), so no lane's message fills
+/// the link while another's waits out its latency. All that lanes hide there are kernels, under the transfer
+/// of the other lane: two do that, and more only add launches. Messages are long, 4 MiB, for the same reason.
+Pieces choose_device_pieces();
 
 }  // namespace cerar::tuner

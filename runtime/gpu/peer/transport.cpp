@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/base/error.h"
-#include "runtime/host/local.h"
+#include "runtime/comm/call_exchange.h"
 
 namespace cerar::runtime {
 namespace {
@@ -80,11 +80,11 @@ struct Link {
 
 struct Group {
   Group(std::vector<DeviceHandle> all, std::chrono::milliseconds limit)
-      : devices(std::move(all)), links(devices.size()), timeout(limit) {}
+      : devices(std::move(all)), links(devices.size()), calls(static_cast<int>(devices.size()), limit) {}
 
   const std::vector<DeviceHandle> devices;  // [rank]
   std::vector<Link> links;                  // [sender]
-  const std::chrono::milliseconds timeout;
+  CallExchange calls;                       // what the threads say to each other
 
   std::mutex mutex;
   std::optional<std::string> failed;
@@ -97,17 +97,20 @@ struct Group {
 
 class PeerTransport final : public DeviceTransport {
  public:
-  PeerTransport(std::shared_ptr<Group> group, std::unique_ptr<Transport> host)
-      : group_(std::move(group)),
-        host_(std::move(host)),
-        device_(group_->devices[static_cast<std::size_t>(rank())]) {}
+  PeerTransport(std::shared_ptr<Group> group, int rank)
+      : group_(std::move(group)), rank_(rank), device_(group_->devices[static_cast<std::size_t>(rank)]) {}
 
-  int rank() const override { return host_->rank(); }
-  int size() const override { return host_->size(); }
+  int rank() const override { return rank_; }
+  int size() const override { return group_->calls.ranks(); }
   const DeviceHandle& device() const override { return device_; }
 
   std::vector<CallDescription> exchange(const CallDescription& mine, std::optional<CuStream>) override {
-    return host_->exchange(mine);  // between threads, no work of the device
+    try {
+      return group_->calls.exchange(rank_, mine);  // between threads, no work of the device
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::timeout) group_->calls.fail(error.what());
+      throw;
+    }
   }
 
   CuAddress message_memory(std::uint64_t bytes) override {
@@ -167,7 +170,7 @@ class PeerTransport final : public DeviceTransport {
       const std::lock_guard lock(group_->mutex);
       if (!group_->failed) group_->failed = reason;
     }
-    host_->abort(reason);
+    group_->calls.fail(reason);
     for (auto& link : group_->links) {
       const std::lock_guard lock(link.mutex);  // so that no waiter is between its check and its wait
       link.changed.notify_all();
@@ -187,15 +190,15 @@ class PeerTransport final : public DeviceTransport {
 
   void await(Link& link, std::unique_lock<std::mutex>& lock, const bool& done, int peer) {
     const bool in_time =
-        link.changed.wait_for(lock, group_->timeout, [&] { return done || group_->failure(); });
+        link.changed.wait_for(lock, group_->calls.timeout(), [&] { return done || group_->failure(); });
     if (done) return;
     if (in_time) throw Error(ErrorCode::peer_failed, group_->failure().value_or("a rank failed"));
     throw Error(ErrorCode::timeout, fmt::format("rank {} waited {} ms for rank {} to come to the same round.",
-                                                rank(), group_->timeout.count(), peer));
+                                                rank(), group_->calls.timeout().count(), peer));
   }
 
   std::shared_ptr<Group> group_;
-  std::unique_ptr<Transport> host_;  // for what the threads say to each other
+  int rank_;
   DeviceHandle device_;
   std::vector<DeviceBuffer> messages_;
 };
@@ -214,10 +217,10 @@ std::vector<std::unique_ptr<DeviceTransport>> make_peer_transports(std::span<con
   }
   for (std::size_t i = 0; i < handles.size(); ++i)
     open_peer_access(handles[i], handles[(i + 1) % handles.size()]);
-  auto hosts = make_local_transports(static_cast<int>(devices.size()), timeout);
   auto group = std::make_shared<Group>(std::move(handles), timeout);
   std::vector<std::unique_ptr<DeviceTransport>> transports;
-  for (auto& host : hosts) transports.push_back(std::make_unique<PeerTransport>(group, std::move(host)));
+  for (int rank = 0; rank < group->calls.ranks(); ++rank)
+    transports.push_back(std::make_unique<PeerTransport>(group, rank));
   return transports;
 }
 

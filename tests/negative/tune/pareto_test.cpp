@@ -7,15 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/program/text.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
-#include "tuner/cli/text.h"
 
 namespace cerar::test {
 namespace {
 
 namespace fs = std::filesystem;
-using tuner::number_text;
+using program::number_text;
 
 std::vector<std::string> front_of(std::vector<std::string> more) {
   std::vector<std::string> arguments = {"--topology", "ethernet-10g", "--workers", "4", "--pareto"};

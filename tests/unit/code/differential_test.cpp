@@ -7,7 +7,9 @@
 
 #include "runtime/base/error.h"
 #include "tuner/code/differential/band.h"
-#include "tuner/code/wire_noise.h"
+#include "tuner/code/plain/error_model.h"
+#include "tuner/code/plain/plain_code.h"
+#include "tuner/code/plain/plain_tables.h"
 #include "tuner/optimise/optimise_code.h"
 
 namespace cerar::tuner {

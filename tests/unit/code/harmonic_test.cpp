@@ -1,15 +1,14 @@
 // Golden numbers were computed in double precision by an independent prototype of the design.
-#include "tuner/code/constructions/harmonic.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "runtime/base/error.h"
-#include "tuner/code/constructions/unimodular.h"
-#include "tuner/code/constructions/vandermonde.h"
+#include "tuner/code/constructions/drifting.h"
+#include "tuner/code/constructions/exact.h"
 #include "tuner/code/plain/error_model.h"
-#include "tuner/code/plain/phase_system.h"
+#include "tuner/code/plain/plain_code.h"
+#include "tuner/code/plain/plain_tables.h"
 
 namespace cerar::tuner {
 namespace {

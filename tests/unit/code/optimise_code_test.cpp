@@ -7,12 +7,12 @@
 #include <random>
 
 #include "runtime/base/error.h"
-#include "tuner/code/constructions/harmonic.h"
+#include "tuner/code/constructions/drifting.h"
 #include "tuner/code/plain/error_model.h"
-#include "tuner/code/plain/phase_system.h"
-#include "tuner/code/wire_noise.h"
+#include "tuner/code/plain/plain_code.h"
+#include "tuner/code/plain/plain_tables.h"
 #include "tuner/optimise/code_problem.h"
-#include "tuner/optimise/line_search.h"
+#include "tuner/optimise/minimise.h"
 
 namespace cerar::tuner {
 namespace {

@@ -6,10 +6,9 @@
 #include <cmath>
 
 #include "runtime/base/error.h"
-#include "tuner/code/constructions/harmonic.h"
+#include "tuner/code/constructions/drifting.h"
 #include "tuner/code/plain/error_model.h"
-#include "tuner/code/plain/phase_system.h"
-#include "tuner/code/wire_noise.h"
+#include "tuner/code/plain/plain_code.h"
 
 namespace cerar::tuner {
 namespace {

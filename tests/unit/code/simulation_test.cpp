@@ -4,10 +4,11 @@
 #include <cmath>
 
 #include "tests/support/message_simulation.h"
-#include "tuner/code/constructions/harmonic.h"
+#include "tuner/code/constructions/drifting.h"
 #include "tuner/code/differential/differential.h"
+#include "tuner/code/plain/error_model.h"
+#include "tuner/code/plain/plain_code.h"
 #include "tuner/code/plain/plain_tables.h"
-#include "tuner/code/wire_noise.h"
 #include "tuner/optimise/optimise_code.h"
 
 namespace cerar::tuner {

@@ -1,12 +1,12 @@
-#include "tuner/code/constructions/unimodular.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "runtime/base/error.h"
-#include "tuner/code/plain/phase_system.h"
-#include "tuner/code/wire_noise.h"
+#include "tuner/code/constructions/exact.h"
+#include "tuner/code/plain/error_model.h"
+#include "tuner/code/plain/plain_code.h"
+#include "tuner/code/plain/plain_tables.h"
 
 namespace cerar::tuner {
 namespace {

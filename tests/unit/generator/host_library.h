@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "generator/kernel_spec.h"
+#include "generator/specialise/specialise.h"
 #include "runtime/base/temporary_directory.h"
 #include "templates/visit_arguments.h"
 

@@ -1,6 +1,4 @@
 // How much memory the kernels touch in a whole all-reduce, counted by the kernels themselves.
-#include "tuner/cost/traffic.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +14,7 @@
 #include "tests/gpu/bandwidth/kernel_bytes.h"
 #include "tests/support/plans.h"
 #include "tests/unit/generator/host_library.h"
+#include "tuner/cost/cost_model.h"
 
 namespace cerar::generator {
 namespace {

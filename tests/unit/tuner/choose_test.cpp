@@ -6,9 +6,8 @@
 #include <cmath>
 
 #include "runtime/base/error.h"
-#include "tuner/cost/pieces.h"
-#include "tuner/cost/traffic.h"
-#include "tuner/search/build_plan.h"
+#include "tuner/cost/cost_model.h"
+#include "tuner/topology/topology.h"
 
 namespace cerar::tuner {
 namespace {

@@ -7,7 +7,8 @@
 #include "runtime/base/error.h"
 #include "tuner/code/differential/band.h"
 #include "tuner/code/plain/error_model.h"
-#include "tuner/code/plain/phase_system.h"
+#include "tuner/code/plain/plain_code.h"
+#include "tuner/code/plain/plain_tables.h"
 
 namespace cerar::tuner {
 namespace {

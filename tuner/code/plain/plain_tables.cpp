@@ -4,7 +4,7 @@
 
 #include "runtime/base/error.h"
 #include "tuner/code/plain/error_model.h"
-#include "tuner/code/plain/phase_system.h"
+#include "tuner/code/plain/plain_code.h"
 
 namespace cerar::tuner {
 namespace {

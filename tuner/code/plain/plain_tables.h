@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "runtime/plan/plan.h"
-#include "tuner/code/plain/decoder.h"
+#include "tuner/code/plain/error_model.h"
 #include "tuner/code/plain/plain_code.h"
 
 namespace cerar::tuner {

@@ -1,12 +1,12 @@
-#include "tuner/code/constructions/unimodular.h"
+#include "tuner/code/constructions/exact.h"
 
 #include <cmath>
 #include <string>
 
 #include "runtime/base/error.h"
-#include "tuner/code/plain/decoder.h"
-#include "tuner/code/plain/phase_system.h"
-#include "tuner/code/wire_noise.h"
+#include "tuner/code/plain/error_model.h"
+#include "tuner/code/plain/plain_code.h"
+#include "tuner/code/plain/plain_tables.h"
 
 namespace cerar::tuner {
 namespace {
@@ -109,6 +109,15 @@ runtime::ErrorClaim unimodular_claim(const runtime::Shape& shape, const runtime:
   claim.noise_gain = std::sqrt(squares / (static_cast<double>(shape.workers) * shape.workers * shape.terms));
   claim.noise = nu * claim.noise_gain;
   claim.total = std::hypot(claim.approximation, claim.noise);
+  return claim;
+}
+
+runtime::ErrorClaim sum_claim(const runtime::Shape& shape, double nu) {
+  const double n = shape.workers;
+  const double partial = n * (n - 1) / 2, whole = shape.visits > shape.workers ? n : 0;
+  runtime::ErrorClaim claim;
+  claim.noise_gain = std::sqrt((partial + whole) / n);
+  claim.noise = claim.total = nu * claim.noise_gain;
   return claim;
 }
 

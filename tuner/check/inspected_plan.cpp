@@ -1,4 +1,4 @@
-#include "tuner/check/files.h"
+#include "tuner/check/inspected_plan.h"
 
 #include <algorithm>
 

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-namespace cerar::runtime {
+/// Numbers and tables as the programs read and print them.
+namespace cerar::program {
 
 /// Plain bytes or with a unit, all of them powers of 1024, in the spellings of nccl-tests and of people:
 /// "4096", "64K", "64k", "64KB", "64 KiB", "1M", "2g", "1T". Throws `invalid_argument` naming the text.
@@ -18,4 +19,13 @@ inline constexpr int kMostSizes = 10000;
 /// leave 0.
 std::vector<std::uint64_t> sizes_between(const std::string& begin, const std::string& end, double factor);
 
-}  // namespace cerar::runtime
+/// "64 KiB", "1.5 GiB", "unbounded" for the largest number.
+std::string bytes_text(std::uint64_t bytes);
+
+/// Four digits at most, "10", "0.25", "1e6": powers of ten as people write them.
+std::string number_text(double value);
+
+/// Columns padded to their widest cell, right-aligned but for the first; the first row is the heading.
+std::string table_text(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace cerar::program

@@ -2,7 +2,7 @@
 # Bytes are written as escapes, in adjacent literals because compilers limit the length of one.
 string(REPLACE "," ";" FILES "${FILES}")
 set(code "// Generated from templates/ by embed_templates.cmake; do not edit.\n")
-string(APPEND code "#include \"generator/catalog/template_catalog.h\"\n\nnamespace cerar::generator {\n\n")
+string(APPEND code "#include \"generator/specialise/template_parse.h\"\n\nnamespace cerar::generator {\n\n")
 string(APPEND code "const std::vector<TemplateFile>& template_catalog() {\n")
 string(APPEND code "  static const std::vector<TemplateFile> files = {\n")
 foreach(file IN LISTS FILES)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/plan/plan.h"
 #include "tuner/code/plain/plain_code.h"
 #include "tuner/code/plain/plain_tables.h"
 
@@ -23,5 +24,9 @@ PlainDesign unimodular_design(int workers, int components, runtime::Wire wire, i
 /// that there is less noise than in the model of codes that drift.
 runtime::ErrorClaim unimodular_claim(const runtime::Shape& shape, const runtime::PlainTables& tables,
                                      runtime::Wire wire, int block);
+
+/// What messages that are plain sums claim on a wire that rounds by `nu`: partial sums of 1..N-1 workers, and
+/// the whole one where it is passed on, which every rank keeps as it was sent.
+runtime::ErrorClaim sum_claim(const runtime::Shape& shape, double nu);
 
 }  // namespace cerar::tuner
