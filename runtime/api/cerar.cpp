@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "runtime/api/comm.h"
@@ -17,6 +18,41 @@ using cerar::ErrorCode;
 using cerar::runtime::CommUse;
 using cerar::runtime::guard;
 using cerar::runtime::require;
+
+namespace {
+
+// Without padding, so that a later field changes the size.
+static_assert(sizeof(cerarCommConfig_t) == sizeof(size_t) + 2 * sizeof(int));
+static_assert(sizeof(cerarCallInfo_t) == sizeof(size_t) + 64 + 4 * sizeof(int) + 5 * sizeof(uint64_t) + 16);
+
+cerarCallInfo_t info_of(const cerar::runtime::CallReport& last) {
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
+  info.call_index = last.call_index;
+  info.scratch_bytes = last.scratch_bytes;
+  info.sent_bytes = last.sent_bytes;
+  info.messages = last.messages;
+  info.launches = last.launches;
+  info.lanes = last.lanes;
+  info.baseline = last.by_baseline;
+  if (last.by_baseline) std::strncpy(info.variant, "baseline", sizeof(info.variant) - 1);
+  info.identical =
+      last.variant ? cerar::runtime::is_identical_on_all_ranks(*last.variant) : !last.by_baseline;
+  if (!last.variant) return info;
+  std::strncpy(info.variant, last.variant->name.c_str(), sizeof(info.variant) - 1);
+  info.components = last.variant->shape.components;
+  info.claimed_error = last.claim.total;
+  info.claimed_noise = last.claim.noise;
+  return info;
+}
+
+}  // namespace
+
+cerarResult_t cerarGetVersion(int* version) {
+  return guard([&] {
+    require(version, "version");
+    *version = CERAR_VERSION;
+  });
+}
 
 cerarResult_t cerarPlanLoad(cerarPlan_t* plan, const char* directory) {
   return guard([&] {
@@ -41,23 +77,40 @@ cerarResult_t cerarPlanWorkers(cerarPlan_t plan, int* workers) {
   });
 }
 
-cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan, int timeout_ms) {
+cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan,
+                                 const cerarCommConfig_t* config) {
   return guard([&] {
     require(comms, "comms");
     cerar::runtime::check_threads(ranks);
     cerar::runtime::check_workers(plan, ranks);
-    const auto timeout = cerar::runtime::checked_timeouts(timeout_ms).call;
+    const auto timeout = cerar::runtime::checked_timeouts(config).call;
     const auto [shared, kernels] = cerar::runtime::shared_plan(plan, ranks);
     auto transports = cerar::runtime::make_local_transports(ranks, timeout);
     std::vector<std::unique_ptr<cerarComm>> made;
-    for (auto& transport : transports)
+    for (int rank = 0; rank < ranks; ++rank)
       made.push_back(std::make_unique<cerarComm>(
-          shared, cerar::runtime::make_host_executor(shared, kernels, std::move(transport))));
+          shared, cerar::runtime::make_host_executor(shared, kernels, std::move(transports[rank])), rank,
+          ranks));
     for (int rank = 0; rank < ranks; ++rank) {
-      cerar::runtime::log_comm(made[rank]->log, rank, ranks, "threads of one process",
-                               plan ? shared.get() : nullptr);
+      cerar::runtime::log_comm(rank, ranks, "threads of one process", plan ? shared.get() : nullptr);
       comms[rank] = made[rank].release();
     }
+  });
+}
+
+cerarResult_t cerarCommRank(cerarComm_t comm, int* rank) {
+  return guard([&] {
+    const CommUse claim(comm, CommUse::Kind::observe);
+    require(rank, "rank");
+    *rank = comm->rank;
+  });
+}
+
+cerarResult_t cerarCommSize(cerarComm_t comm, int* ranks) {
+  return guard([&] {
+    const CommUse claim(comm, CommUse::Kind::observe);
+    require(ranks, "ranks");
+    *ranks = comm->ranks;
   });
 }
 
@@ -78,9 +131,9 @@ cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDa
                   "stream is not null; host communicators take no stream, pass NULL.");
     auto call = cerar::runtime::checked_call(send, recv, count, type, op);
     call.stream = stream;
-    cerar::set_debug_rank(comm->log.rank);
+    cerar::set_debug_rank(comm->rank);
     const auto report = comm->executor->all_reduce(call);
-    cerar::runtime::log_call(comm->log, call, report);
+    cerar::runtime::log_call(comm->logged, call, report);
     comm->keep_last(report);
   });
 }
@@ -105,21 +158,11 @@ cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info) {
   return guard([&] {
     const CommUse claim(comm, CommUse::Kind::observe);
     require(info, "info");
-    const auto last = comm->last_call();
-    *info = {};
-    info->call_index = last.call_index;
-    info->scratch_bytes = last.scratch_bytes;
-    info->sent_bytes = last.sent_bytes;
-    info->messages = last.messages;
-    info->launches = last.launches;
-    info->lanes = last.lanes;
-    if (last.by_baseline) std::strncpy(info->variant, "baseline", sizeof(info->variant) - 1);
-    info->identical =
-        last.variant ? cerar::runtime::is_identical_on_all_ranks(*last.variant) : !last.by_baseline;
-    if (!last.variant) return;
-    std::strncpy(info->variant, last.variant->name.c_str(), sizeof(info->variant) - 1);
-    info->components = last.variant->shape.components;
-    info->claimed_error = last.claim.total;
-    info->claimed_noise = last.claim.noise;
+    // A caller of an older header has room for less.
+    constexpr std::size_t kFirst = offsetof(cerarCallInfo_t, scratch_bytes);
+    cerar::runtime::check_struct_size("cerarCallInfo_t", info->size, kFirst, sizeof(cerarCallInfo_t));
+    cerarCallInfo_t made = info_of(comm->last_call());
+    made.size = info->size;
+    std::memcpy(info, &made, info->size);
   });
 }

@@ -24,16 +24,14 @@ std::unique_ptr<cerarComm> make_comm(std::unique_ptr<DeviceTransport> transport,
                                      std::chrono::milliseconds timeout, bool meets) {
   const auto loaded = plan ? plan->loaded : nullptr;
   const auto shared = loaded ? loaded->plan : nullptr;
-  cerar::runtime::CommLog log;
+  const int rank = transport->rank(), ranks = transport->size();
   if (cerar::debug_log_is_on())
-    cerar::runtime::log_comm(log, transport->rank(), transport->size(),
+    cerar::runtime::log_comm(rank, ranks,
                              (meets ? cerar::runtime::nccl_words() : "copies between devices") +
                                  fmt::format(", device {}", transport->device()->ordinal()),
                              shared.get());
   auto executor = cerar::runtime::make_cuda_executor(loaded, std::move(transport), timeout, meets);
-  auto made = std::make_unique<cerarComm>(shared, std::move(executor), true);
-  made->log = std::move(log);
-  return made;
+  return std::make_unique<cerarComm>(shared, std::move(executor), rank, ranks, true);
 }
 
 }  // namespace
@@ -42,12 +40,13 @@ cerarResult_t cerarUseNccl(void* (*look_up)(const char* name)) {
   return guard([&] { cerar::runtime::use_nccl(look_up); });
 }
 
-cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan, int timeout_ms) {
+cerarResult_t cerarCommInitNccl(cerarComm_t* comm, void* nccl, cerarPlan_t plan,
+                                const cerarCommConfig_t* config) {
   return guard([&] {
     require(comm, "comm");
     require(nccl, "nccl");
     *comm = nullptr;
-    const auto timeouts = cerar::runtime::checked_timeouts(timeout_ms);
+    const auto timeouts = cerar::runtime::checked_timeouts(config);
     const auto theirs = static_cast<cerar::runtime::NcclComm>(nccl);
     cerar::runtime::check_workers(plan, cerar::runtime::nccl_ranks(theirs));
     *comm =
@@ -65,7 +64,7 @@ cerarResult_t cerarGetNcclId(cerarNcclId_t* id) {
 }
 
 cerarResult_t cerarCommInitNcclId(cerarComm_t* comm, const cerarNcclId_t* id, int rank, int ranks, int device,
-                                  cerarPlan_t plan, int timeout_ms) {
+                                  cerarPlan_t plan, const cerarCommConfig_t* config) {
   return guard([&] {
     require(comm, "comm");
     require(id, "id");
@@ -74,7 +73,7 @@ cerarResult_t cerarCommInitNcclId(cerarComm_t* comm, const cerarNcclId_t* id, in
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("rank is {} of {} ranks; ranks are numbered from 0.", rank, ranks));
     cerar::runtime::check_workers(plan, ranks);
-    const auto timeouts = cerar::runtime::checked_timeouts(timeout_ms);
+    const auto timeouts = cerar::runtime::checked_timeouts(config);
     cerar::runtime::NcclUniqueId theirs{};
     std::memcpy(&theirs, id, sizeof(theirs));
     *comm = make_comm(cerar::runtime::make_nccl_transport(theirs, rank, ranks, device, timeouts), plan,
@@ -84,14 +83,14 @@ cerarResult_t cerarCommInitNcclId(cerarComm_t* comm, const cerarNcclId_t* id, in
 }
 
 cerarResult_t cerarCommInitGpus(cerarComm_t* comms, int ranks, const int* devices, cerarPlan_t plan,
-                                int timeout_ms) {
+                                const cerarCommConfig_t* config) {
   return guard([&] {
     require(comms, "comms");
     require(devices, "devices");
     require(plan, "plan");
     cerar::runtime::check_threads(ranks);
     cerar::runtime::check_workers(plan, ranks);
-    const auto timeout = cerar::runtime::checked_timeouts(timeout_ms).call;
+    const auto timeout = cerar::runtime::checked_timeouts(config).call;
     auto transports =
         cerar::runtime::make_peer_transports(std::span(devices, static_cast<std::size_t>(ranks)), timeout);
     std::vector<std::unique_ptr<cerarComm>> made;

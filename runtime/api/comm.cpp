@@ -24,18 +24,17 @@ void log_plan(const Plan& plan, std::string_view directory) {
             plan.workers, plan.variants.size());
 }
 
-void log_comm(CommLog& log, int rank, int ranks, std::string_view transport, const Plan* plan) {
-  log.rank = rank;
+void log_comm(int rank, int ranks, std::string_view transport, const Plan* plan) {
   set_debug_rank(rank);
   debug_log("rank {} of {} over {}, {}", rank, ranks, transport,
             plan ? "plan " + plan->digest : std::string("without a plan"));
 }
 
-void log_call(CommLog& log, const Call& call, const CallReport& report) {
-  if (!debug_log_is_on() || log.calls.size() > kShapes ||
-      !log.calls.emplace(call.count, call.type, call.reduction).second)
+void log_call(LoggedCalls& logged, const Call& call, const CallReport& report) {
+  if (!debug_log_is_on() || logged.size() > kShapes ||
+      !logged.emplace(call.count, call.type, call.reduction).second)
     return;
-  if (log.calls.size() > kShapes)
+  if (logged.size() > kShapes)
     return debug_log("all-reduces of more than {} different counts, types and operations; no more are named",
                      kShapes);
   const std::string variant = report.variant       ? report.variant->name
@@ -121,15 +120,37 @@ std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transport, cerar
       transport->abort(fmt::format("rank {} gave up joining: {}", transport->rank(), error.what()));
     throw;
   }
+  const int rank = transport->rank(), ranks = transport->size();
   auto executor = make_host_executor(shared.plan, shared.kernels, std::move(transport));
-  return std::make_unique<cerarComm>(shared.plan, std::move(executor));
+  return std::make_unique<cerarComm>(shared.plan, std::move(executor), rank, ranks);
 }
 
-Timeouts checked_timeouts(int timeout_ms) {
-  if (timeout_ms < 0)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("timeout_ms is {} but must not be negative.", timeout_ms));
-  return timeout_ms > 0 ? Timeouts::both(std::chrono::milliseconds(timeout_ms)) : read_environment().timeouts;
+void check_struct_size(const char* name, size_t size, size_t first, size_t known) {
+  if (size < first || size > known || size % alignof(size_t) != 0)
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the size of {} is {}, but this libcerar ({}) knows sizes from {} to {}; set it with "
+                    "the struct's INITIALIZER macro, from the header of this version or an older one.",
+                    name, size, CERAR_VERSION_TEXT, first, known));
+}
+
+Timeouts checked_timeouts(const cerarCommConfig_t* config) {
+  cerarCommConfig_t wanted = CERAR_COMM_CONFIG_INITIALIZER;
+  if (config) {
+    check_struct_size("cerarCommConfig_t", config->size, sizeof(cerarCommConfig_t),
+                      sizeof(cerarCommConfig_t));
+    wanted = *config;
+  }
+  for (const auto& [name, value] : {std::pair("timeout_ms", wanted.timeout_ms),
+                                    std::pair("meeting_timeout_ms", wanted.meeting_timeout_ms)})
+    if (value < 0)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{} is {} but must not be negative.", name, value));
+  Timeouts timeouts;
+  if (wanted.timeout_ms == 0 || wanted.meeting_timeout_ms == 0) timeouts = read_environment().timeouts;
+  if (wanted.timeout_ms > 0) timeouts.call = std::chrono::milliseconds(wanted.timeout_ms);
+  if (wanted.meeting_timeout_ms > 0) timeouts.meeting = std::chrono::milliseconds(wanted.meeting_timeout_ms);
+  return timeouts;
 }
 
 Call checked_shape(size_t count, cerarDataType_t type, cerarRedOp_t op) {

@@ -25,20 +25,16 @@
 
 namespace cerar::runtime {
 
-/// What the debug log knows of a communicator.
-struct CommLog {
-  int rank = -1;
-  std::set<std::tuple<std::uint64_t, DataType, Reduction>>
-      calls;  ///< those that it has named; empty when off
-};
+/// The calls of a communicator that the debug log has named; empty when it is off.
+using LoggedCalls = std::set<std::tuple<std::uint64_t, DataType, Reduction>>;
 
 void log_plan(const Plan& plan, std::string_view directory);
 
 /// A new communicator, on a transport in these words; `plan` null is the exact ring, or NCCL's own.
-void log_comm(CommLog& log, int rank, int ranks, std::string_view transport, const Plan* plan);
+void log_comm(int rank, int ranks, std::string_view transport, const Plan* plan);
 
 /// The first call of each count, type and operation: what it takes.
-void log_call(CommLog& log, const Call& call, const CallReport& report);
+void log_call(LoggedCalls& logged, const Call& call, const CallReport& report);
 
 }  // namespace cerar::runtime
 
@@ -73,8 +69,13 @@ void leave(cerarComm* comm) noexcept;
 /// One rank's communicator.
 struct cerarComm {
   cerarComm(std::shared_ptr<const cerar::runtime::Plan> loaded,
-            std::unique_ptr<cerar::runtime::Executor> runs, bool on_streams = false)
-      : plan(std::move(loaded)), executor(std::move(runs)), takes_stream(on_streams) {
+            std::unique_ptr<cerar::runtime::Executor> runs, int own_rank, int all_ranks,
+            bool on_streams = false)
+      : plan(std::move(loaded)),
+        executor(std::move(runs)),
+        rank(own_rank),
+        ranks(all_ranks),
+        takes_stream(on_streams) {
     cerar::runtime::enter(this);
   }
   ~cerarComm() { cerar::runtime::leave(this); }
@@ -95,7 +96,8 @@ struct cerarComm {
   std::unique_ptr<cerar::runtime::Executor> executor;
   mutable std::mutex mutex;
   cerar::runtime::CallReport last;  // under the mutex
-  cerar::runtime::CommLog log;
+  cerar::runtime::LoggedCalls logged;
+  const int rank, ranks;
   const bool takes_stream;
   cerar::runtime::Uses uses;
 };
@@ -133,9 +135,13 @@ void check_workers(cerarPlan_t plan, int ranks);
 /// `mismatch` when ranks have different plans, and what the transport throws.
 std::unique_ptr<cerarComm> join_comm(std::unique_ptr<Transport> transport, cerarPlan_t plan);
 
-/// The limits of waits that a C caller asked for: timeout_ms, or the environment's where that is 0. Throws
-/// `invalid_argument` for a negative one.
-Timeouts checked_timeouts(int timeout_ms);
+/// Throws `invalid_argument` unless `size`, which a C caller put into a struct of type `name`, is that of
+/// this version or of an earlier one: at least `first`, at most `known`.
+void check_struct_size(const char* name, size_t size, size_t first, size_t known);
+
+/// The limits of waits that a C caller asked for; `config` may be null, and the environment's are taken where
+/// a limit is 0. Throws `invalid_argument` for a struct of unknown size and for negative limits.
+Timeouts checked_timeouts(const cerarCommConfig_t* config);
 
 /// Checks what the C caller passed and turns it into a Call. Throws `invalid_argument` or `unsupported`.
 Call checked_shape(size_t count, cerarDataType_t type, cerarRedOp_t op);  // without vectors

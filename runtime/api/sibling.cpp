@@ -10,7 +10,7 @@
 
 cerarResult_t cerarCommInitTransport(cerarComm_t* comm, const char* build, const char* words,
                                      cerarTransportMaker_t make, void* context, cerarPlan_t plan,
-                                     int timeout_ms) {
+                                     const cerarCommConfig_t* config) {
   using namespace cerar::runtime;
   return guard([&] {
     require(comm, "comm");
@@ -24,12 +24,11 @@ cerarResult_t cerarCommInitTransport(cerarComm_t* comm, const char* build, const
           fmt::format("libcerar ({}) and the library of the transport {} ({}) were not built together; "
                       "install both from one build.",
                       CERAR_BUILD, words, build));
-    const SiblingOffer offer{.timeouts = checked_timeouts(timeout_ms), .log = &cerar::own_debug_log()};
+    const SiblingOffer offer{.timeouts = checked_timeouts(config), .log = &cerar::own_debug_log()};
     std::unique_ptr<Transport> transport(static_cast<Transport*>(make(context, &offer)));
-    const int rank = transport->rank(), ranks = transport->size();
-    cerar::set_debug_rank(rank);
+    cerar::set_debug_rank(transport->rank());
     auto made = join_comm(std::move(transport), plan);
-    log_comm(made->log, rank, ranks, words, plan ? made->plan.get() : nullptr);
+    log_comm(made->rank, made->ranks, words, plan ? made->plan.get() : nullptr);
     *comm = made.release();
   });
 }

@@ -23,14 +23,15 @@ struct SiblingOffer {
 /// A transport is a C++ object that crosses from one library to the other, which holds when both were built
 /// together: CERAR_BUILD, compared in libcerar, is the version and a digest of the headers that they share.
 template <typename Make>
-cerarResult_t join_with(cerarComm_t* comm, const char* words, Make make, cerarPlan_t plan, int timeout_ms) {
+cerarResult_t join_with(cerarComm_t* comm, const char* words, Make make, cerarPlan_t plan,
+                        const cerarCommConfig_t* config) {
   const auto call = [](void* made_by, const void* offered) -> void* {
     const auto& offer = *static_cast<const SiblingOffer*>(offered);
     use_debug_log(*offer.log);
     std::unique_ptr<Transport> made = (*static_cast<Make*>(made_by))(offer.timeouts);
     return made.release();
   };
-  return cerarCommInitTransport(comm, CERAR_BUILD, words, call, &make, plan, timeout_ms);
+  return cerarCommInitTransport(comm, CERAR_BUILD, words, call, &make, plan, config);
 }
 
 }  // namespace cerar::runtime

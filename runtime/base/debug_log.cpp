@@ -57,7 +57,7 @@ class Log {
       write(fmt::format("CERAR_DEBUG is '{}' but must be info or off; nothing is logged.", wanted.level));
     if (!on_) return;
     if (!wanted.file.empty()) open_file(expand(wanted.file, host_));
-    write(fmt::format("CERAR {}, {}", CERAR_VERSION, own_path()));
+    write(fmt::format("CERAR {}, {}", CERAR_VERSION_TEXT, own_path()));
   }
 
   bool on() const { return on_; }

@@ -38,7 +38,7 @@ DebugEnvironment read_debug_environment();
 
 /// How sentences of a `timeout` end: what to do where the others only needed longer.
 inline constexpr std::string_view kTimeoutAdvice =
-    "; where they need longer, raise timeout_ms or CERAR_TIMEOUT (seconds).";
+    "; where they need longer, raise timeout_ms, meeting_timeout_ms or CERAR_TIMEOUT (seconds).";
 
 /// The sentence with that end, once.
 std::string with_timeout_advice(std::string sentence);

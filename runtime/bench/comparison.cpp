@@ -84,7 +84,7 @@ void over_copies(const Arguments& arguments, const Body& body) {
   std::vector<cerarComm_t> comms(devices.size());
   cerarPlan_t plan = nullptr;
   require_success(cerarPlanLoad(&plan, arguments.plan.c_str()));
-  const cerarResult_t made = cerarCommInitGpus(comms.data(), workers, devices.data(), plan, 0);
+  const cerarResult_t made = cerarCommInitGpus(comms.data(), workers, devices.data(), plan, nullptr);
   cerarPlanFree(plan);
   require_success(made);
   std::vector<JobComms> of_ranks;
@@ -107,7 +107,7 @@ void as_nccl_rank(const Arguments& arguments, const NcclIds& ids, int rank, int 
                   cerarComm_t mixing, const std::string& where, const Body& body) {
   const auto on_device = [&] { return make_device_vectors(device); };
   auto comms = make_job_comms(arguments.plan, [&](cerarComm_t* comm, cerarPlan_t plan) {
-    return cerarCommInitNcclId(comm, plan ? &ids.measured : &ids.ring, rank, ranks, device, plan, 0);
+    return cerarCommInitNcclId(comm, plan ? &ids.measured : &ids.ring, rank, ranks, device, plan, nullptr);
   });
   if (mixing) comms.mixing = mixing;
   const JobRank self(rank, ranks, std::move(comms), on_device,

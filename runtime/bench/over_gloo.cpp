@@ -10,7 +10,7 @@ void over_gloo(const Arguments& arguments, const std::function<void(const Compar
   const JobRank rank(*arguments.rank, *arguments.size,
                      make_job_comms(arguments.plan, [&](cerarComm_t* comm, cerarPlan_t plan) {
                        return cerarCommInitGloo(comm, *arguments.rank, *arguments.size, plan,
-                                                arguments.store.c_str(), interface_name, 0);
+                                                arguments.store.c_str(), interface_name, nullptr);
                      }));
   body(job_comparison("gloo (one process per rank)", rank));
 }

@@ -20,7 +20,7 @@ void over_mpi(const Arguments& arguments, const std::function<void(const Compari
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const JobRank self(rank, ranks, make_job_comms(arguments.plan, [](cerarComm_t* comm, cerarPlan_t plan) {
-                       return cerarCommInitMpi(comm, MPI_COMM_WORLD, plan, 0);
+                       return cerarCommInitMpi(comm, MPI_COMM_WORLD, plan, nullptr);
                      }));
   body(job_comparison("mpi (one process per rank)", self));
 }

@@ -11,7 +11,7 @@ namespace cerar::runtime {
 struct Half {
   double time_us = 0;
   Errors errors;
-  cerarCallInfo_t info{};
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
 };
 
 /// One size. `options` are those in place; `baseline_time_us` is missing where there is no ring to compare

@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "all_reduce: there is no memory for %d ranks\n", workers);
     return 1;
   }
-  if (cerarCommInitLocal(comms, workers, plan, 0) != cerarSuccess) {
+  if (cerarCommInitLocal(comms, workers, plan, NULL) != cerarSuccess) {
     fprintf(stderr, "all_reduce: %s\n", cerarGetLastError());
     return 1;
   }
@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
     }
   }
   for (int i = 0; i < workers; ++i) pthread_join(threads[i], NULL);
-  cerarCallInfo_t info;
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   cerarCommLastCall(comms[0], &info);
   for (int i = 0; i < workers; ++i) {
     if (ranks[i].result != cerarSuccess) {

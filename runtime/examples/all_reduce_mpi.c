@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   cerarPlan_t plan;
   cerarComm_t comm;
   if (cerarPlanLoad(&plan, argv[1]) != cerarSuccess ||
-      cerarCommInitMpi(&comm, MPI_COMM_WORLD, plan, 0) != cerarSuccess)
+      cerarCommInitMpi(&comm, MPI_COMM_WORLD, plan, NULL) != cerarSuccess)
     return fail(rank);
   cerarPlanFree(plan);
 
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     square_sum += sum[i] * sum[i];
     square_error += (vector[i] - sum[i]) * (vector[i] - sum[i]);
   }
-  cerarCallInfo_t info;
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   cerarCommLastCall(comm, &info);
   printf("rank %d: error %.2e, claimed %.2e (%s, c = %d)\n", rank, sqrt(square_error / square_sum),
          info.claimed_error, info.variant, info.components);

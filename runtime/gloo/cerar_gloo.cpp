@@ -6,7 +6,7 @@
 #include "runtime/gloo/transport.h"
 
 cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPlan_t plan, const char* store,
-                                const char* interface_name, int timeout_ms) {
+                                const char* interface_name, const cerarCommConfig_t* config) {
   using namespace cerar::runtime;
   const auto make = [&](const cerar::Timeouts& timeouts) {
     if (!store) throw cerar::Error(cerar::ErrorCode::invalid_argument, "store is a null pointer.");
@@ -18,5 +18,5 @@ cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPla
                                 .timeout = timeouts.call,
                                 .meeting_timeout = timeouts.meeting});
   };
-  return join_with(comm, "Gloo", make, plan, timeout_ms);
+  return join_with(comm, "Gloo", make, plan, config);
 }

@@ -21,14 +21,15 @@ extern "C" {
  * machine; otherwise an address whose interface is up and is not loopback: first the address that the host's
  * name leads to, then that of the default route, then any other.
  *
- * plan, timeout_ms: as for cerarCommInitLocal. The timeout limits the whole call. When it fails on one rank,
- * it fails on every rank that can still be reached. Returns cerarTimeout naming the ranks that did not come,
+ * plan: as for cerarCommInitLocal. meeting_timeout_ms limits the whole call. When it fails on one rank, it
+ * fails on every rank that can still be reached. Returns cerarTimeout naming the ranks that did not come,
  * and cerarMismatch when ranks have different plans.
  *
  * After an error of an all-reduce, destroy the communicator and make a new one with the ranks that are
  * left. */
 CERAR_API cerarResult_t cerarCommInitGloo(cerarComm_t* comm, int rank, int ranks, cerarPlan_t plan,
-                                          const char* store, const char* interface_name, int timeout_ms);
+                                          const char* store, const char* interface_name,
+                                          const cerarCommConfig_t* config);
 
 #ifdef __cplusplus
 }

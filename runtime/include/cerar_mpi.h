@@ -11,17 +11,17 @@
 extern "C" {
 #endif
 
-/* This rank's communicator for the ranks of `mpi`, in its order; called by all of them, after MPI_Init. `mpi`
- * is duplicated and remains the application's: its messages and these never meet. The plan must be for as
- * many workers, and the same on all ranks; NULL takes the exact ring. timeout_ms limits every wait for a
- * peer; 0 as for cerarCommInitLocal. Destroy communicators before MPI_Finalize.
+/* Makes this rank's communicator for the ranks of `mpi`, in its order. All of them call, after MPI_Init.
+ * `mpi` is duplicated and stays the application's: its messages and CERAR's never meet. The plan must be for
+ * as many workers, and the same on all ranks; NULL takes the exact ring. Destroy communicators before
+ * MPI_Finalize.
  *
- * Two communicators may be used from two threads when MPI provides MPI_THREAD_SERIALIZED or above; with less
- * than MPI_THREAD_MULTIPLE the application's other threads must not call MPI meanwhile. Communicators are
- * made one after the other, in the same order on every rank. cerarCommAbort may be called from any thread;
- * below MPI_THREAD_MULTIPLE it leaves it to the thread that calls, or destroys the communicator, to tell the
- * other ranks. */
-CERAR_API cerarResult_t cerarCommInitMpi(cerarComm_t* comm, MPI_Comm mpi, cerarPlan_t plan, int timeout_ms);
+ * Make communicators one after the other, in the same order on every rank. Two threads may use two
+ * communicators when MPI provides MPI_THREAD_SERIALIZED or above; below MPI_THREAD_MULTIPLE, the
+ * application's other threads must not call MPI meanwhile. cerarCommAbort may be called from any thread;
+ * below MPI_THREAD_MULTIPLE, the thread that calls or destroys the communicator tells the other ranks. */
+CERAR_API cerarResult_t cerarCommInitMpi(cerarComm_t* comm, MPI_Comm mpi, cerarPlan_t plan,
+                                         const cerarCommConfig_t* config);
 
 #ifdef __cplusplus
 }

@@ -78,7 +78,7 @@ Errors measure_errors(const JobRank& rank, const MeasureOptions& options) {
   vectors.wait(rank.comms().measured.get());
   Errors errors;
   if (options.count == 0) return errors;
-  cerarCallInfo_t info;
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   require_success(cerarCommLastCall(rank.comms().measured.get(), &info));
   const auto exact = exact_result(options, rank.size());
   const double exact_square = sum_of_squares(exact);

@@ -54,7 +54,7 @@ Errors measure_errors(const LocalRanks& ranks, const MeasureOptions& options) {
       [&](int rank) { vectors[static_cast<std::size_t>(rank)]->all_reduce(ranks.comm(rank), options.op); });
   Errors errors;
   if (options.count == 0) return errors;
-  cerarCallInfo_t info;
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   require_success(cerarCommLastCall(ranks.comm(0), &info));
   const auto exact = std::move(sum).finish();
   const double exact_square = sum_of_squares(exact);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/measure/time_limit.h"
 
 namespace cerar::runtime {
 
@@ -82,7 +83,7 @@ LocalRanks::LocalRanks(const std::string& plan_directory, int ranks, int timeout
 
 LocalRanks::LocalRanks(cerarPlan_t plan, int ranks, int timeout_ms)
     : comms_(static_cast<std::size_t>(ranks), nullptr) {
-  require_success(cerarCommInitLocal(comms_.data(), ranks, plan, timeout_ms));
+  require_success(cerarCommInitLocal(comms_.data(), ranks, plan, TimeLimit(timeout_ms)));
 }
 
 LocalRanks::~LocalRanks() {

@@ -69,7 +69,7 @@ bool stack_suffices() {
 
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
   prepare_streams();
-  app.set_version_flag("--version", "cerar " CERAR_VERSION);
+  app.set_version_flag("--version", "cerar " CERAR_VERSION_TEXT);
   int code = 1;
   std::function<void()> whole = [&] { code = run(app, argc, argv, body); };
   if (stack_suffices()) {

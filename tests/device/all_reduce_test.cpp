@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/measure/measure.h"
+#include "runtime/measure/time_limit.h"
 #include "runtime/plan/names.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/device/support/device_plans.h"
@@ -127,7 +128,7 @@ TEST_F(Device, FirstCallsStayBehindTheCallersOwnNccl) {
     cerarPlan_t loaded = nullptr;
     runtime::require_success(cerarPlanLoad(&loaded, plan.c_str()));
     cerarComm_t comm = nullptr;
-    runtime::require_success(cerarCommInitNccl(&comm, nccl, loaded, 10000));
+    runtime::require_success(cerarCommInitNccl(&comm, nccl, loaded, TimeLimit(10000)));
     cerarPlanFree(loaded);
     runtime::CuStream stream = nullptr;
     require_driver(runtime::cuStreamCreate(&stream, runtime::kCuStreamNonBlocking), "cuStreamCreate");

@@ -175,7 +175,7 @@ TEST_F(Captures, PreparingAndDestroyingDoNotSpoilThoseOfOtherThreadsThatForbidAl
   ranks->run([&](int rank) {
     const auto r = static_cast<std::size_t>(rank);
     buffers[r] = std::make_unique<Buffers>(*ranks, rank, 3000, cerarFloat32);
-    require_success(cerarCommInitNcclId(&others[r], &id, rank, 3, ranks->device(rank), nullptr, 0));
+    require_success(cerarCommInitNcclId(&others[r], &id, rank, 3, ranks->device(rank), nullptr, nullptr));
   });
   std::barrier<> step(2);
   std::jthread capturing([&] {

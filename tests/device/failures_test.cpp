@@ -2,6 +2,7 @@
 #include <atomic>
 #include <memory>
 
+#include "runtime/measure/time_limit.h"
 #include "tests/device/support/refusals.h"
 
 namespace cerar::test {
@@ -190,7 +191,7 @@ TEST_F(Failures, ARankThatDoesNotMakeItsCommunicator) {
     with_nccl(3, blocks, ncclCommAbort, [&](int rank, NcclComm nccl) {
       if (rank == 2) return;
       cerarComm_t comm = nullptr;
-      expect_refused(cerarCommInitNccl(&comm, nccl, nullptr, kTimeoutMs), cerarTimeout,
+      expect_refused(cerarCommInitNccl(&comm, nccl, nullptr, TimeLimit(kTimeoutMs)), cerarTimeout,
                      {"rank " + std::to_string(rank), "split the communicator", "abort it"});
       EXPECT_EQ(comm, nullptr);
     });

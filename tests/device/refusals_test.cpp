@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/base/temporary_directory.h"
+#include "runtime/measure/time_limit.h"
 #include "tests/device/support/vectors.h"
 #include "tests/support/command.h"
 
@@ -103,7 +104,7 @@ TEST_F(Refusals, ADeviceThatDoesNotExist) {
   require_success(cerarPlanLoad(&plan, plan_.c_str()));
   cerarComm_t comms[3] = {};
   const int devices[] = {0, 1, 99};
-  expect_refused(cerarCommInitGpus(comms, 3, devices, plan, kTimeoutMs), cerarInvalidArgument,
+  expect_refused(cerarCommInitGpus(comms, 3, devices, plan, TimeLimit(kTimeoutMs)), cerarInvalidArgument,
                  {"device 99 does not exist", "there are 8"});
   cerarPlanFree(plan);
 }
@@ -113,7 +114,7 @@ TEST_F(Refusals, AWrongNumberOfRanks) {
   require_success(cerarPlanLoad(&plan, plan_.c_str()));
   cerarComm_t comms[2] = {};
   const int devices[] = {0, 1};
-  expect_refused(cerarCommInitGpus(comms, 2, devices, plan, kTimeoutMs), cerarInvalidPlan,
+  expect_refused(cerarCommInitGpus(comms, 2, devices, plan, TimeLimit(kTimeoutMs)), cerarInvalidPlan,
                  {"for 3 workers", "2 ranks", "cerar-tune --workers 2"});
   cerarPlanFree(plan);
   try {
@@ -127,7 +128,7 @@ TEST_F(Refusals, AWrongNumberOfRanks) {
 TEST_F(Refusals, GpusNeedAPlan) {
   cerarComm_t comms[2] = {};
   const int devices[] = {0, 1};
-  expect_refused(cerarCommInitGpus(comms, 2, devices, nullptr, kTimeoutMs), cerarInvalidArgument,
+  expect_refused(cerarCommInitGpus(comms, 2, devices, nullptr, TimeLimit(kTimeoutMs)), cerarInvalidArgument,
                  {"plan is a null pointer"});
 }
 
@@ -176,7 +177,7 @@ TEST_F(Refusals, ACommunicatorThatWasAborted) {
   ASSERT_EQ(ncclCommAbort(nccl), kNcclSuccess);
   cerarComm_t comm = nullptr;
   expect_refused(
-      cerarCommInitNccl(&comm, nccl, nullptr, kTimeoutMs), cerarInvalidArgument,
+      cerarCommInitNccl(&comm, nccl, nullptr, TimeLimit(kTimeoutMs)), cerarInvalidArgument,
       {"is not a communicator that NCCL 2.28.7 of ", "libnccl.so.2 knows", "pass a live ncclComm_t"});
   EXPECT_EQ(comm, nullptr);
   require_driver(cuCtxPopCurrent_v2(&context), "cuCtxPopCurrent");
@@ -189,7 +190,7 @@ TEST_F(Refusals, PlansThatDiffer) {
     cerarPlan_t plan = nullptr;
     require_success(cerarPlanLoad(&plan, (rank == 2 ? other : plan_).c_str()));
     cerarComm_t comm = nullptr;
-    expect_refused(cerarCommInitNccl(&comm, nccl, plan, kTimeoutMs), cerarMismatch,
+    expect_refused(cerarCommInitNccl(&comm, nccl, plan, TimeLimit(kTimeoutMs)), cerarMismatch,
                    {"ranks 0 and 2", "different plans", "all ranks must pass the same"});
     EXPECT_EQ(comm, nullptr);
     cerarPlanFree(plan);

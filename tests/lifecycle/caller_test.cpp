@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "runtime/measure/measure.h"
+#include "runtime/measure/time_limit.h"
 #include "tests/support/plans.h"
 
 #if defined(__SSE__)
@@ -47,7 +48,7 @@ std::vector<std::vector<float>> results(const std::string& path, const Setting& 
   cerarPlan_t plan = nullptr;
   EXPECT_EQ(cerarPlanLoad(&plan, path.c_str()), cerarSuccess) << cerarGetLastError();
   cerarComm_t comms[kRanks];
-  EXPECT_EQ(cerarCommInitLocal(comms, kRanks, plan, 60000), cerarSuccess) << cerarGetLastError();
+  EXPECT_EQ(cerarCommInitLocal(comms, kRanks, plan, TimeLimit(60000)), cerarSuccess) << cerarGetLastError();
   cerarPlanFree(plan);
   std::vector<std::vector<float>> vectors(kRanks);
   std::vector<std::thread> threads;
@@ -140,7 +141,7 @@ TEST(Caller, LocalesChangeNothing) {
     EXPECT_TRUE(same_bits(before[i], results(plans()[i], nothing, nothing))) << plans()[i];
   ::setenv("CERAR_TIMEOUT", "0.5", 1);
   cerarComm_t comm = nullptr;
-  EXPECT_EQ(cerarCommInitLocal(&comm, 1, nullptr, 0), cerarSuccess) << cerarGetLastError();
+  EXPECT_EQ(cerarCommInitLocal(&comm, 1, nullptr, nullptr), cerarSuccess) << cerarGetLastError();
   cerarCommDestroy(comm);
   ::unsetenv("CERAR_TIMEOUT");
   std::setlocale(LC_ALL, c_locale.c_str());
@@ -165,7 +166,7 @@ TEST(Caller, SignalsChangeNothing) {
 TEST(Caller, CancellationWaitsForTheEndOfTheCall) {
   for (const int type : {PTHREAD_CANCEL_DEFERRED, PTHREAD_CANCEL_ASYNCHRONOUS}) {
     cerarComm_t comms[2];
-    ASSERT_EQ(cerarCommInitLocal(comms, 2, nullptr, 60000), cerarSuccess);
+    ASSERT_EQ(cerarCommInitLocal(comms, 2, nullptr, TimeLimit(60000)), cerarSuccess);
     struct Work {
       cerarComm_t comm;
       int type;

@@ -34,7 +34,7 @@ TEST(Fork, AChildIsRefusedEverythingAndTheParentGoesOn) {
   LocalRing<3> ring;
   expect_sums(ring);
   EXPECT_TRUE(in_a_child([&] {
-    cerarCallInfo_t info;
+    cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
     return refused(call(ring[0])) && refused(outcome_of(cerarCommAbort(ring[1]))) &&
            refused(outcome_of(cerarCommLastCall(ring[2], &info))) &&
            refused(outcome_of(cerarCommDestroy(ring[0]))) && refused(call(ring[0]));

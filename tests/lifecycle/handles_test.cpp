@@ -16,7 +16,7 @@ void expect_refused(const Outcome& outcome, const std::string& words) {
 // Every function that takes a communicator.
 void expect_all_refused(cerarComm_t comm, const std::string& words) {
   float x = 3;
-  cerarCallInfo_t info;
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   cerarResult_t error;
   expect_refused(outcome_of(cerarAllReduce(&x, &x, 1, cerarFloat32, cerarSum, comm, nullptr)), words);
   expect_refused(outcome_of(cerarCommPrepare(comm, 1, cerarFloat32, cerarSum)), words);

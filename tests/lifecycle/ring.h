@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/include/cerar.h"
+#include "runtime/measure/time_limit.h"
 
 namespace cerar::test {
 
@@ -24,7 +25,7 @@ template <int Ranks>
 class LocalRing {
  public:
   explicit LocalRing(int timeout_ms = 60000) {
-    EXPECT_EQ(cerarCommInitLocal(comms_.data(), Ranks, nullptr, timeout_ms), cerarSuccess)
+    EXPECT_EQ(cerarCommInitLocal(comms_.data(), Ranks, nullptr, TimeLimit(timeout_ms)), cerarSuccess)
         << cerarGetLastError();
   }
   ~LocalRing() {

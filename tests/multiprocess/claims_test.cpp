@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/measure/job_rank.h"
+#include "runtime/measure/time_limit.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/multiprocess/job.h"
 #include "tests/multiprocess/job_plans.h"
@@ -26,7 +27,7 @@ TEST_P(JobClaims, EveryRankStaysWithinThePlansClaim) {
   expect_all(workers, [&, workers = workers](int rank) -> std::string {
     const runtime::JobRank job(
         rank, workers, runtime::make_job_comms(plan, [&](cerarComm_t* comm, cerarPlan_t loaded) {
-          return cerarCommInitGloo(comm, rank, workers, loaded, store.c_str(), nullptr, 60000);
+          return cerarCommInitGloo(comm, rank, workers, loaded, store.c_str(), nullptr, TimeLimit(60000));
         }));
     for (const std::size_t count : {100003u, 4097u, 1u})
       for (const bool in_place : {false, true}) {

@@ -7,6 +7,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/temporary_directory.h"
 #include "runtime/measure/rank_threads.h"
+#include "runtime/measure/time_limit.h"
 #include "tests/support/command.h"
 
 namespace cerar::test {
@@ -34,7 +35,7 @@ Comm join(int rank, int ranks, const std::string& plan, const std::string& store
   if (!plan.empty()) runtime::require_success(cerarPlanLoad(&loaded, plan.c_str()));
   cerarComm_t comm = nullptr;
   const cerarResult_t result =
-      cerarCommInitGloo(&comm, rank, ranks, loaded, store.c_str(), nullptr, timeout_ms);
+      cerarCommInitGloo(&comm, rank, ranks, loaded, store.c_str(), nullptr, TimeLimit(timeout_ms));
   cerarPlanFree(loaded);
   runtime::require_success(result);
   return Comm(comm);

@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/gloo/meeting/store.h"
+#include "runtime/measure/time_limit.h"
 #include "tests/multiprocess/job.h"
 #include "tests/multiprocess/job_plans.h"
 #include "tests/support/sanitizers.h"
@@ -20,8 +21,8 @@ fs::path directory_of(const std::string& store) { return store.substr(5); }
 
 std::string joined_sum(int rank, int ranks, const std::string& store, const char* interface_name = nullptr) {
   cerarComm_t made = nullptr;
-  if (const auto answer =
-          answer_of(cerarCommInitGloo(&made, rank, ranks, nullptr, store.c_str(), interface_name, 60000));
+  if (const auto answer = answer_of(
+          cerarCommInitGloo(&made, rank, ranks, nullptr, store.c_str(), interface_name, TimeLimit(60000)));
       answer != "ok")
     return answer;
   const Comm comm(made);
@@ -148,21 +149,25 @@ TEST(Meeting, StoresThatCannotBeMeantAreRefused) {
         "tcp:host:80x", "tcp:::1:80", "tcp:[::1]", "tcp:[]:80", "tcp://host", "tcp://:80",
         "tcp:host:99999999999999", "tcp:a b:80", "file://host/tmp"}) {
     cerarComm_t comm = nullptr;
-    EXPECT_EQ(cerarCommInitGloo(&comm, 0, 2, nullptr, text, nullptr, 1000), cerarInvalidArgument) << text;
+    EXPECT_EQ(cerarCommInitGloo(&comm, 0, 2, nullptr, text, nullptr, TimeLimit(1000)), cerarInvalidArgument)
+        << text;
     EXPECT_THAT(cerarGetLastError(), testing::HasSubstr("file:DIRECTORY or tcp:HOST:PORT")) << text;
     EXPECT_EQ(comm, nullptr);
   }
   cerarComm_t unmade = nullptr;
-  cerarCommInitGloo(&unmade, 0, 2, nullptr, "tcp:host:65536", nullptr, 1000);
+  cerarCommInitGloo(&unmade, 0, 2, nullptr, "tcp:host:65536", nullptr, TimeLimit(1000));
   EXPECT_THAT(cerarGetLastError(), testing::HasSubstr("port 65536 does not lie in 1..65535"));
-  cerarCommInitGloo(&unmade, 0, 2, nullptr, "tcp:::1:80", nullptr, 1000);
+  cerarCommInitGloo(&unmade, 0, 2, nullptr, "tcp:::1:80", nullptr, TimeLimit(1000));
   EXPECT_THAT(cerarGetLastError(), testing::HasSubstr("needs brackets, as in tcp:[::1]:29500"));
   cerarComm_t comm = nullptr;
-  EXPECT_EQ(cerarCommInitGloo(&comm, 0, 2, nullptr, "file:/proc/nowhere", nullptr, 1000), cerarSystemError);
+  EXPECT_EQ(cerarCommInitGloo(&comm, 0, 2, nullptr, "file:/proc/nowhere", nullptr, TimeLimit(1000)),
+            cerarSystemError);
   EXPECT_THAT(cerarGetLastError(), testing::HasSubstr("/proc/nowhere"));
-  EXPECT_EQ(cerarCommInitGloo(&comm, 2, 2, nullptr, "file:/tmp", nullptr, 1000), cerarInvalidArgument);
-  EXPECT_EQ(cerarCommInitGloo(&comm, 0, 0, nullptr, "file:/tmp", nullptr, 1000), cerarInvalidArgument);
-  EXPECT_EQ(cerarCommInitGloo(&comm, 0, 2, nullptr, nullptr, nullptr, 1000), cerarInvalidArgument);
+  EXPECT_EQ(cerarCommInitGloo(&comm, 2, 2, nullptr, "file:/tmp", nullptr, TimeLimit(1000)),
+            cerarInvalidArgument);
+  EXPECT_EQ(cerarCommInitGloo(&comm, 0, 0, nullptr, "file:/tmp", nullptr, TimeLimit(1000)),
+            cerarInvalidArgument);
+  EXPECT_EQ(cerarCommInitGloo(&comm, 0, 2, nullptr, nullptr, nullptr, TimeLimit(1000)), cerarInvalidArgument);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "runtime/gloo/meeting/message.h"
 #include "runtime/gloo/meeting/socket.h"
 #include "runtime/gloo/meeting/store.h"
+#include "runtime/measure/time_limit.h"
 #include "tests/multiprocess/job.h"
 #include "tests/multiprocess/job_plans.h"
 #include "tests/support/sanitizers.h"
@@ -36,8 +37,8 @@ std::string try_to_join(int rank, int ranks, const std::string& store, const cha
                         int timeout_ms = kTimeout) {
   const auto begin = std::chrono::steady_clock::now();
   cerarComm_t made = nullptr;
-  std::string answer =
-      answer_of(cerarCommInitGloo(&made, rank, ranks, nullptr, store.c_str(), interface_name, timeout_ms));
+  std::string answer = answer_of(
+      cerarCommInitGloo(&made, rank, ranks, nullptr, store.c_str(), interface_name, TimeLimit(timeout_ms)));
   if (std::chrono::steady_clock::now() - begin > timeout_ms * 1ms + 4s) answer += " (TOO LATE)";
   cerarCommDestroy(made);
   return answer;

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "runtime/measure/time_limit.h"
 #include "tests/multiprocess/job.h"
 #include "tests/multiprocess/job_plans.h"
 
@@ -39,7 +40,7 @@ std::ptrdiff_t open_descriptors() {
 std::string join_and_sum(int rank, const std::string& store) {
   cerarComm_t made = nullptr;
   if (const auto answer =
-          answer_of(cerarCommInitGloo(&made, rank, 2, nullptr, store.c_str(), nullptr, 60000));
+          answer_of(cerarCommInitGloo(&made, rank, 2, nullptr, store.c_str(), nullptr, TimeLimit(60000)));
       answer != "ok")
     return answer;
   const Comm comm(made);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "runtime/measure/time_limit.h"
 #include "tests/multiprocess_mpi/ranks.h"
 
 namespace cerar::test {
@@ -41,7 +42,7 @@ void different_calls(int rank, int ranks) {
 void different_plans(const std::string& plans, int rank, int ranks) {
   const LoadedPlan plan(plans, rank == 1 ? "exact" : other_plan(ranks), ranks);
   cerarComm_t comm = nullptr;
-  expect(cerarCommInitMpi(&comm, MPI_COMM_WORLD, plan, 5000), {cerarMismatch});
+  expect(cerarCommInitMpi(&comm, MPI_COMM_WORLD, plan, TimeLimit(5000)), {cerarMismatch});
   check_sentence({"ranks 0 and 1", "plans"});
   check(!comm, "a communicator was made");
 }
@@ -50,7 +51,7 @@ void different_plans(const std::string& plans, int rank, int ranks) {
 void a_plan_for_other_ranks(const std::string& plans, int rank, int ranks) {
   const LoadedPlan plan(plans, "exact", rank == 0 ? 3 : ranks);
   cerarComm_t comm = nullptr;
-  const auto result = cerarCommInitMpi(&comm, MPI_COMM_WORLD, plan, 20000);
+  const auto result = cerarCommInitMpi(&comm, MPI_COMM_WORLD, plan, TimeLimit(20000));
   expect(result, {rank == 0 ? cerarInvalidPlan : cerarPeerFailed});
   check_sentence({"the plan is for 3 workers"});
 }
@@ -169,7 +170,7 @@ void one_never_joins(int rank) {
   MPI_Comm copy;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
   if (rank != 0) {
-    expect(cerarCommInitMpi(&comm, copy, nullptr, 300), {cerarTimeout});
+    expect(cerarCommInitMpi(&comm, copy, nullptr, TimeLimit(300)), {cerarTimeout});
     check_sentence({"not all", "300 ms"});
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -177,11 +178,11 @@ void one_never_joins(int rank) {
 
 void bad_arguments() {
   cerarComm_t comm = nullptr;
-  expect(cerarCommInitMpi(&comm, MPI_COMM_NULL, nullptr, 0), {cerarInvalidArgument});
+  expect(cerarCommInitMpi(&comm, MPI_COMM_NULL, nullptr, nullptr), {cerarInvalidArgument});
   check_sentence({"MPI_COMM_NULL"});
-  expect(cerarCommInitMpi(nullptr, MPI_COMM_WORLD, nullptr, 0), {cerarInvalidArgument});
+  expect(cerarCommInitMpi(nullptr, MPI_COMM_WORLD, nullptr, nullptr), {cerarInvalidArgument});
   check_sentence({"comm is a null pointer"});
-  expect(cerarCommInitMpi(&comm, MPI_COMM_WORLD, nullptr, -1), {cerarInvalidArgument});
+  expect(cerarCommInitMpi(&comm, MPI_COMM_WORLD, nullptr, TimeLimit(-1)), {cerarInvalidArgument});
   check_sentence({"timeout_ms is -1"});
 }
 

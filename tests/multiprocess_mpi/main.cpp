@@ -10,7 +10,7 @@ using namespace cerar::test;
 
 int uninitialised() {
   cerarComm_t comm = nullptr;
-  if (cerarCommInitMpi(&comm, MPI_COMM_WORLD, nullptr, 0) == cerarInvalidArgument && !comm &&
+  if (cerarCommInitMpi(&comm, MPI_COMM_WORLD, nullptr, nullptr) == cerarInvalidArgument && !comm &&
       std::strstr(cerarGetLastError(), "MPI is not initialised"))
     return 0;
   std::fprintf(stderr, "MPI is not initialised: %s\n", cerarGetLastError());

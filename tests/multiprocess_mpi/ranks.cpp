@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/measure/time_limit.h"
+
 namespace cerar::test {
 
 using runtime::Input;
@@ -32,11 +34,11 @@ LoadedPlan::LoadedPlan(const std::string& directory, std::string_view name, int 
 }
 
 Comm::Comm(MPI_Comm mpi, cerarPlan_t plan, int timeout_ms) {
-  runtime::require_success(cerarCommInitMpi(&comm_, mpi, plan, timeout_ms));
+  runtime::require_success(cerarCommInitMpi(&comm_, mpi, plan, TimeLimit(timeout_ms)));
 }
 
 void check_sum(cerarComm_t comm, int rank, int ranks, std::size_t count, bool in_place, std::uint64_t seed) {
-  cerarCallInfo_t info;
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   for (const Input kind : {Input::normal, Input::integers}) {
     const auto input = runtime::make_input(kind, rank, count, seed);
     std::vector<float> output(count, std::numeric_limits<float>::quiet_NaN());

@@ -76,7 +76,7 @@ TEST(Exact, IsNoCodeThatMixesComponents) {
     const LocalRanks ranks(directory, workers);
     const Vectors inputs = blocks_of_two_scales(workers, 20017);
     EXPECT_GT(inexact_elements(inputs, all_reduce(ranks, inputs), 1), 0u) << directory;
-    cerarCallInfo_t info{};
+    cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
     ASSERT_EQ(cerarCommLastCall(ranks.comm(0), &info), cerarSuccess);
     EXPECT_GT(info.claimed_error, 0);
   }
@@ -112,7 +112,7 @@ TEST(Identical, OnAllRanksWhereAPlanSaysSoAndNowhereElse) {
       for (const cerarRedOp_t op : {cerarSum, cerarAverage})
         for (const bool in_place : {false, true}) {
           EXPECT_EQ(are_identical(all_reduce(ranks, inputs, in_place, op)), identical) << directory;
-          cerarCallInfo_t info{};
+          cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
           ASSERT_EQ(cerarCommLastCall(ranks.comm(kind.workers - 1), &info), cerarSuccess);
           EXPECT_EQ(info.identical, identical ? 1 : 0) << directory;
         }
@@ -127,7 +127,7 @@ TEST(Identical, HoldsForTheBuiltInRingAndWhereNothingIsSent) {
       for (int rank = 0; rank < workers; ++rank)
         inputs.push_back(runtime::make_input(runtime::Input::normal, rank, count));
       EXPECT_TRUE(are_identical(all_reduce(ranks, inputs)));
-      cerarCallInfo_t info{};
+      cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
       ASSERT_EQ(cerarCommLastCall(ranks.comm(0), &info), cerarSuccess);
       EXPECT_EQ(info.identical, 1);
     }

@@ -37,7 +37,7 @@ class OwnExact : public testing::TestWithParam<Case> {
 };
 
 double claimed(const LocalRanks& ranks) {
-  cerarCallInfo_t info{};
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   runtime::require_success(cerarCommLastCall(ranks.comm(0), &info));
   EXPECT_LT(info.claimed_noise, info.claimed_error);
   return info.claimed_error;

@@ -29,7 +29,7 @@ std::string large_plan() { return plan_directory(Construction::differential, 8, 
 /// Sums are as the plan claims, of which the call's own report says how much that is.
 void expect_claim(const LocalRanks& ranks) {
   const auto errors = runtime::measure_errors(ranks, {.count = 20001, .input = runtime::Input::normal});
-  cerarCallInfo_t info;
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   runtime::require_success(cerarCommLastCall(ranks.comm(0), &info));
   EXPECT_GT(errors.relative_rms, 0.5 * info.claimed_error);
   EXPECT_LT(errors.relative_rms, 1.3 * info.claimed_error);

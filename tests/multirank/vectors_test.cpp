@@ -223,7 +223,7 @@ TEST(Storage, ScratchStaysWithinNOverC) {
     const int c = workers * terms;
     const LocalRanks ranks(plan_directory(construction, workers, c), workers);
     runtime::measure_errors(ranks, {.count = count, .in_place = true});
-    cerarCallInfo_t info;
+    cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
     ASSERT_EQ(cerarCommLastCall(ranks.comm(0), &info), cerarSuccess);
     EXPECT_GT(info.scratch_bytes, 0u);
     EXPECT_LE(static_cast<double>(info.scratch_bytes),
@@ -248,7 +248,7 @@ TEST(Storage, ScratchOfSeveralChainsStaysWithinNPlus2OverC) {
     const std::size_t count = static_cast<std::size_t>(c) * 32 * (1 + (1 << 18) / (c * 32));
     const LocalRanks ranks(plan_directory(construction, workers, c), workers);
     runtime::measure_errors(ranks, {.count = count, .in_place = true});
-    cerarCallInfo_t info;
+    cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
     ASSERT_EQ(cerarCommLastCall(ranks.comm(0), &info), cerarSuccess);
     EXPECT_LE(info.scratch_bytes * static_cast<std::uint64_t>(c), (workers + 2) * count * sizeof(float))
         << "N = " << workers << " c = " << c;

@@ -35,7 +35,7 @@ std::vector<double> sum_of(const Vectors& vectors) {
 
 // What one rank sends for each element.
 double sent_per_element(const LocalRanks& ranks, std::size_t count) {
-  cerarCallInfo_t info{};
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   runtime::require_success(cerarCommLastCall(ranks.comm(0), &info));
   return static_cast<double>(info.sent_bytes) / static_cast<double>(count);
 }

@@ -232,7 +232,7 @@ std::string variant_name(const Candidate& candidate) {
 runtime::Plan build_plan(const std::vector<Candidate>& candidates, const Selection& selection,
                          const Topology& topology, const SearchOptions& options) {
   runtime::Plan plan;
-  plan.generator = "cerar " CERAR_VERSION;
+  plan.generator = "cerar " CERAR_VERSION_TEXT;
   plan.topology = topology.name;
   plan.fingerprint = topology.fingerprint;
   plan.reason = selection.reason;

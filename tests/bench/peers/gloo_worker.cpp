@@ -86,7 +86,7 @@ std::shared_ptr<cerarComm> connect_cerar(const Arguments& arguments, const std::
   cerarComm_t comm = nullptr;
   const cerarResult_t result =
       cerarCommInitGloo(&comm, arguments.rank, arguments.ranks, plan, ("file:" + path).c_str(),
-                        arguments.interface_name.c_str(), 0);
+                        arguments.interface_name.c_str(), nullptr);
   if (plan) cerarPlanFree(plan);
   runtime::require_success(result);
   return {comm, [](cerarComm_t held) { cerarCommDestroy(held); }};

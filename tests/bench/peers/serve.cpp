@@ -37,7 +37,7 @@ nlohmann::json run_once(const Contestant& contestant, const Inputs& inputs, std:
   nlohmann::json answer = {
       {"seconds", seconds}, {"sent_bytes", sent_bytes}, {"error", inputs.relative_error(data)}};
   if (contestant.describe) {
-    cerarCallInfo_t info{};
+    cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
     contestant.describe(info);
     answer["components"] = info.components;
     answer["variant"] = info.variant;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/measure/rank_threads.h"
+#include "runtime/measure/time_limit.h"
 #include "tests/software_gpu/software_nccl.h"
 
 namespace cerar::test {
@@ -51,7 +52,7 @@ DeviceRanks::DeviceRanks(Link link, const std::string& plan_directory, int ranks
     if (link == Link::nccl || link == Link::polled) ncclGetUniqueId(&nccl_id);
     if (link == Link::nccl_id) require_success(cerarGetNcclId(&id));
     if (link == Link::peers || link == Link::one_gpu)
-      require_success(cerarCommInitGpus(comms_.data(), ranks, devices_.data(), plan, timeout_ms));
+      require_success(cerarCommInitGpus(comms_.data(), ranks, devices_.data(), plan, TimeLimit(timeout_ms)));
     run([&](int rank) {
       const auto r = static_cast<std::size_t>(rank);
       require_driver(cuStreamCreate(&streams_[r], kCuStreamNonBlocking), "cuStreamCreate");
@@ -63,9 +64,10 @@ DeviceRanks::DeviceRanks(Link link, const std::string& plan_directory, int ranks
         while (result == kNcclInProgress) ncclCommGetAsyncError(comm, &result);
         if (result != kNcclSuccess) throw std::runtime_error("ncclCommInitRankConfig failed");
         nccl_[r] = comm;
-        require_success(cerarCommInitNccl(&comms_[r], comm, plan, timeout_ms));
+        require_success(cerarCommInitNccl(&comms_[r], comm, plan, TimeLimit(timeout_ms)));
       } else if (link == Link::nccl_id) {
-        require_success(cerarCommInitNcclId(&comms_[r], &id, rank, ranks, devices_[r], plan, timeout_ms));
+        require_success(
+            cerarCommInitNcclId(&comms_[r], &id, rank, ranks, devices_[r], plan, TimeLimit(timeout_ms)));
       }
     });
   } catch (...) {
@@ -160,7 +162,7 @@ double relative_error(const Vectors& inputs, const Vectors& results, bool averag
 }
 
 cerarCallInfo_t last_call(const DeviceRanks& ranks, int rank) {
-  cerarCallInfo_t info{};
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   require_success(cerarCommLastCall(ranks.comm(rank), &info));
   return info;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/include/cerar.h"
+#include "runtime/measure/time_limit.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
@@ -13,7 +14,8 @@ int main(int argc, char** argv) {
   cerarNcclId_t id{};
   cerarResult_t result = cerarGetNcclId(&id);
   if (result == cerarSuccess && std::string(argv[2]) != "-") result = cerarPlanLoad(&plan, argv[2]);
-  if (result == cerarSuccess) result = cerarCommInitNcclId(&comm, &id, 0, 1, std::atoi(argv[1]), plan, 2000);
+  if (result == cerarSuccess)
+    result = cerarCommInitNcclId(&comm, &id, 0, 1, std::atoi(argv[1]), plan, cerar::TimeLimit(2000));
   std::printf("%d %s\n", static_cast<int>(result), result == cerarSuccess ? "" : cerarGetLastError());
   cerarCommDestroy(comm);
   cerarPlanFree(plan);

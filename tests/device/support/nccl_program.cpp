@@ -11,6 +11,7 @@
 
 #include "runtime/gpu/nccl/nccl_api.h"
 #include "runtime/include/cerar.h"
+#include "runtime/measure/time_limit.h"
 
 namespace {
 
@@ -61,7 +62,7 @@ int main(int argc, char** argv) {
   }
   cerarResult_t result = std::string(argv[2]) == "yes" ? cerarUseNccl(look_up) : cerarSuccess;
   cerarComm_t comm = nullptr;
-  if (result == cerarSuccess) result = cerarCommInitNccl(&comm, nccl, nullptr, 2000);
+  if (result == cerarSuccess) result = cerarCommInitNccl(&comm, nccl, nullptr, cerar::TimeLimit(2000));
   std::printf("%d %s\n", static_cast<int>(result), result == cerarSuccess ? "" : cerarGetLastError());
   if (result == cerarSuccess) {
     cerarGetNcclId(nullptr);  // an error of this thread's, whatever it was before

@@ -15,6 +15,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/measure/rank_threads.h"
+#include "runtime/measure/time_limit.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/gpu/ranks/rank.h"
 #include "tests/gpu/support/driver_extras.h"
@@ -67,7 +68,7 @@ class Job {
       require_success(cerarPlanLoad(&plan, plan_.c_str()));
       cerarComm_t comm = nullptr;
       const cerarResult_t made = cerarCommInitNcclId(&comm, &id, rank, ranks_, device, plan,
-                                                     leave_ ? leave_timeout_ms() : kTimeoutMs);
+                                                     TimeLimit(leave_ ? leave_timeout_ms() : kTimeoutMs));
       cerarPlanFree(plan);
       require_success(made);
       const Rank self(rank, device, comm);

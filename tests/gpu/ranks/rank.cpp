@@ -89,7 +89,7 @@ std::vector<std::byte> Rank::finish(const RankInputs& inputs, const CallCase& ca
   cerarResult_t error = cerarSuccess;
   require_success(cerarCommGetAsyncError(comm_, &error));
   require_success(error);
-  cerarCallInfo_t info{};
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   require_success(cerarCommLastCall(comm_, &info));
   if (const auto problem = judge(bytes, inputs, call, factor, info)) problems.push_back(*problem);
   if (!result.guards_intact()) problems.push_back("memory around the result is overwritten");

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "runtime/measure/rank_threads.h"
+#include "runtime/measure/time_limit.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/gpu/ranks/rank.h"
 #include "tests/gpu/support/driver_extras.h"
@@ -36,7 +37,8 @@ class VirtualRanks {
     cerarPlanWorkers(plan, &workers);
     std::vector<cerarComm_t> comms(static_cast<std::size_t>(workers));
     const std::vector<int> devices(comms.size(), 0);
-    const cerarResult_t made = cerarCommInitGpus(comms.data(), workers, devices.data(), plan, 20000);
+    const cerarResult_t made =
+        cerarCommInitGpus(comms.data(), workers, devices.data(), plan, TimeLimit(20000));
     cerarPlanFree(plan);
     require_success(made);
     for (int rank = 0; rank < workers; ++rank)

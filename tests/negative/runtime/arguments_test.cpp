@@ -3,14 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
 #include "runtime/include/cerar.h"
+#include "runtime/measure/time_limit.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
 
@@ -24,7 +28,7 @@ void expect_error(cerarResult_t result, cerarResult_t expected, const std::vecto
 
 class Arguments : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(cerarCommInitLocal(&comm, 1, nullptr, 1000), cerarSuccess); }
+  void SetUp() override { ASSERT_EQ(cerarCommInitLocal(&comm, 1, nullptr, TimeLimit(1000)), cerarSuccess); }
   void TearDown() override {
     // Still usable, and nothing was written before.
     for (float x : to) EXPECT_EQ(x, -1.0f);
@@ -59,8 +63,34 @@ TEST_F(Arguments, NullInfo) {
 }
 
 TEST_F(Arguments, NullCommunicatorForInfo) {
-  cerarCallInfo_t info;
+  cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
   expect_error(cerarCommLastCall(nullptr, &info), cerarInvalidArgument, {"comm", "null"});
+}
+
+TEST_F(Arguments, InfosOfUnknownSizesAreRefused) {
+  for (const std::size_t size : {std::size_t{0}, sizeof(std::size_t), sizeof(cerarCallInfo_t) - 1,
+                                 sizeof(cerarCallInfo_t) + 8, std::numeric_limits<std::size_t>::max()}) {
+    cerarCallInfo_t info = CERAR_CALL_INFO_INITIALIZER;
+    info.size = size;
+    info.lanes = 77;
+    expect_error(cerarCommLastCall(comm, &info), cerarInvalidArgument,
+                 {"cerarCallInfo_t is " + std::to_string(size), "INITIALIZER"});
+    EXPECT_EQ(info.lanes, 77) << "was written";
+  }
+}
+
+TEST_F(Arguments, ASmallerInfoIsFilledToItsSize) {
+  std::vector<float> own(100, 1.0f);
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(call(own.data(), own.data(), own.size()), cerarSuccess);
+  cerarCallInfo_t info;
+  std::memset(&info, 0x5a, sizeof info);
+  info.size = offsetof(cerarCallInfo_t, scratch_bytes);
+  ASSERT_EQ(cerarCommLastCall(comm, &info), cerarSuccess) << cerarGetLastError();
+  EXPECT_EQ(info.call_index, 1u);
+  EXPECT_EQ(info.identical, 1);
+  EXPECT_EQ(info.size, offsetof(cerarCallInfo_t, scratch_bytes)) << "the caller's";
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&info);
+  for (std::size_t i = info.size; i < sizeof info; ++i) EXPECT_EQ(bytes[i], 0x5a) << "byte " << i;
 }
 
 TEST_F(Arguments, OddSend) {
@@ -183,12 +213,12 @@ TEST(Plans, FreeingNothingIsAllowedAsFreeAllowsIt) {
 }
 
 TEST(Init, NullCommunicators) {
-  expect_error(cerarCommInitLocal(nullptr, 1, nullptr, 0), cerarInvalidArgument, {"comms", "null"});
+  expect_error(cerarCommInitLocal(nullptr, 1, nullptr, nullptr), cerarInvalidArgument, {"comms", "null"});
 }
 
 void expect_ranks_refused(int ranks) {
   cerarComm_t comms[1] = {reinterpret_cast<cerarComm_t>(&ranks)};
-  expect_error(cerarCommInitLocal(comms, ranks, nullptr, 0), cerarInvalidArgument,
+  expect_error(cerarCommInitLocal(comms, ranks, nullptr, nullptr), cerarInvalidArgument,
                {"ranks is " + std::to_string(ranks), "1..4096"});
   EXPECT_EQ(comms[0], reinterpret_cast<cerarComm_t>(&ranks)) << "was written";
 }
@@ -199,8 +229,58 @@ TEST(Init, HugeRanks) { expect_ranks_refused(std::numeric_limits<int>::max()); }
 
 TEST(Init, NegativeTimeout) {
   cerarComm_t comm = nullptr;
-  expect_error(cerarCommInitLocal(&comm, 1, nullptr, -5), cerarInvalidArgument, {"timeout_ms is -5"});
+  expect_error(cerarCommInitLocal(&comm, 1, nullptr, TimeLimit(-5)), cerarInvalidArgument,
+               {"timeout_ms is -5"});
   EXPECT_EQ(comm, nullptr);
+}
+
+TEST(Init, NegativeMeetingTimeout) {
+  cerarCommConfig_t config = CERAR_COMM_CONFIG_INITIALIZER;
+  config.meeting_timeout_ms = -7;
+  cerarComm_t comm = nullptr;
+  expect_error(cerarCommInitLocal(&comm, 1, nullptr, &config), cerarInvalidArgument,
+               {"meeting_timeout_ms is -7"});
+  EXPECT_EQ(comm, nullptr);
+}
+
+TEST(Init, ConfigurationsOfUnknownSizesAreRefused) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, sizeof(cerarCommConfig_t) - 1,
+                                 sizeof(cerarCommConfig_t) + 8, std::numeric_limits<std::size_t>::max()}) {
+    cerarCommConfig_t config = CERAR_COMM_CONFIG_INITIALIZER;
+    config.size = size;
+    cerarComm_t comm = nullptr;
+    expect_error(cerarCommInitLocal(&comm, 1, nullptr, &config), cerarInvalidArgument,
+                 {"cerarCommConfig_t is " + std::to_string(size), "INITIALIZER"});
+    EXPECT_EQ(comm, nullptr);
+  }
+}
+
+TEST(Version, IsTheProjects) {
+  int version = 0;
+  ASSERT_EQ(cerarGetVersion(&version), cerarSuccess);
+  EXPECT_EQ(version, CERAR_VERSION);
+  EXPECT_EQ(std::to_string(CERAR_VERSION_MAJOR) + "." + std::to_string(CERAR_VERSION_MINOR) + "." +
+                std::to_string(CERAR_VERSION_PATCH),
+            CERAR_VERSION_TEXT);
+  EXPECT_EQ(version, CERAR_VERSION_MAJOR * 10000 + CERAR_VERSION_MINOR * 100 + CERAR_VERSION_PATCH);
+  expect_error(cerarGetVersion(nullptr), cerarInvalidArgument, {"version", "null"});
+}
+
+TEST(Ranks, ACommunicatorKnowsItsRankAndSize) {
+  std::array<cerarComm_t, 3> comms{};
+  ASSERT_EQ(cerarCommInitLocal(comms.data(), 3, nullptr, nullptr), cerarSuccess);
+  for (int rank = 0; rank < 3; ++rank) {
+    int own = -1, ranks = -1;
+    EXPECT_EQ(cerarCommRank(comms[rank], &own), cerarSuccess);
+    EXPECT_EQ(cerarCommSize(comms[rank], &ranks), cerarSuccess);
+    EXPECT_EQ(own, rank);
+    EXPECT_EQ(ranks, 3);
+  }
+  expect_error(cerarCommRank(comms[0], nullptr), cerarInvalidArgument, {"rank", "null"});
+  expect_error(cerarCommSize(comms[0], nullptr), cerarInvalidArgument, {"ranks", "null"});
+  int unused = 0;
+  expect_error(cerarCommRank(nullptr, &unused), cerarInvalidArgument, {"comm", "null"});
+  for (cerarComm_t comm : comms) cerarCommDestroy(comm);
 }
 
 class TimeoutVariable : public testing::TestWithParam<const char*> {
@@ -211,11 +291,11 @@ class TimeoutVariable : public testing::TestWithParam<const char*> {
 TEST_P(TimeoutVariable, IsRefused) {
   ::setenv("CERAR_TIMEOUT", GetParam(), 1);
   cerarComm_t comm = nullptr;
-  expect_error(cerarCommInitLocal(&comm, 1, nullptr, 0), cerarInvalidArgument,
+  expect_error(cerarCommInitLocal(&comm, 1, nullptr, nullptr), cerarInvalidArgument,
                {"CERAR_TIMEOUT is '" + std::string(GetParam()) + "'", "seconds"});
   EXPECT_EQ(comm, nullptr);
   // A limit of the caller's own needs no variable.
-  EXPECT_EQ(cerarCommInitLocal(&comm, 1, nullptr, 100), cerarSuccess);
+  EXPECT_EQ(cerarCommInitLocal(&comm, 1, nullptr, TimeLimit(100)), cerarSuccess);
   cerarCommDestroy(comm);
 }
 

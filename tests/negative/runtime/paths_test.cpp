@@ -138,7 +138,7 @@ TEST(SmallStack, LoadsAPlanAndReduces) {
     cerarPlan_t plan = nullptr;
     ASSERT_EQ(cerarPlanLoad(&plan, exact_plan().c_str()), cerarSuccess) << cerarGetLastError();
     cerarComm_t comms[2] = {};
-    ASSERT_EQ(cerarCommInitLocal(comms, 2, plan, 0), cerarSuccess) << cerarGetLastError();
+    ASSERT_EQ(cerarCommInitLocal(comms, 2, plan, nullptr), cerarSuccess) << cerarGetLastError();
     cerarPlanFree(plan);
     std::vector<float> mine(5000, 1), theirs(5000, 2);
     std::jthread other([&] {

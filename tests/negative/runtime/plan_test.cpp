@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "runtime/include/cerar.h"
+#include "runtime/measure/time_limit.h"
 #include "runtime/plan/kernel_spec.h"
 #include "runtime/plan/plan_file.h"
 #include "tests/negative/plan_edits.h"
@@ -31,7 +32,7 @@ void expect_init_refused(const fs::path& directory, int ranks, cerarResult_t exp
   cerarPlan_t plan = nullptr;
   ASSERT_EQ(cerarPlanLoad(&plan, directory.c_str()), cerarSuccess) << cerarGetLastError();
   std::vector<cerarComm_t> comms(static_cast<std::size_t>(ranks), nullptr);
-  EXPECT_EQ(cerarCommInitLocal(comms.data(), ranks, plan, 1000), expected);
+  EXPECT_EQ(cerarCommInitLocal(comms.data(), ranks, plan, TimeLimit(1000)), expected);
   expect_sentence(cerarGetLastError(), words);
   EXPECT_THAT(comms, testing::Each(nullptr));
   cerarPlanFree(plan);

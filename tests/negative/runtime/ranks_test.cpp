@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/include/cerar.h"
+#include "runtime/measure/time_limit.h"
 #include "tests/negative/plan_edits.h"
 #include "tests/negative/refusal.h"
 
@@ -43,7 +44,8 @@ class Ranks : public testing::TestWithParam<bool> {
     if (GetParam()) {
       ASSERT_EQ(cerarPlanLoad(&plan, intact_plan().c_str()), cerarSuccess) << cerarGetLastError();
     }
-    ASSERT_EQ(cerarCommInitLocal(comms, kRanks, plan, timeout_ms), cerarSuccess) << cerarGetLastError();
+    ASSERT_EQ(cerarCommInitLocal(comms, kRanks, plan, TimeLimit(timeout_ms)), cerarSuccess)
+        << cerarGetLastError();
     cerarPlanFree(plan);
   }
   void destroy() {

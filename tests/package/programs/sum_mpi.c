@@ -12,17 +12,20 @@ static int check(cerarResult_t result, cerarResult_t expected, const char* in_se
 }
 
 int main(int count, char** words) {
+  cerarCommConfig_t config = CERAR_COMM_CONFIG_INITIALIZER;
   cerarComm_t over_mpi = NULL, local = NULL;
   float vector[3] = {1, 2, 3};
-  int good = check(cerarCommInitMpi(&over_mpi, MPI_COMM_WORLD, NULL, 0), cerarInvalidArgument, "MPI_Init");
+  int good = check(cerarCommInitMpi(&over_mpi, MPI_COMM_WORLD, NULL, NULL), cerarInvalidArgument, "MPI_Init");
+  config.timeout_ms = -1;
   MPI_Init(&count, &words);
+  good &= check(cerarCommInitMpi(&over_mpi, MPI_COMM_WORLD, NULL, &config), cerarInvalidArgument,
+                "timeout_ms is -1");
   good &=
-      check(cerarCommInitMpi(&over_mpi, MPI_COMM_WORLD, NULL, -1), cerarInvalidArgument, "timeout_ms is -1");
-  good &= check(cerarCommInitMpi(&over_mpi, MPI_COMM_NULL, NULL, 0), cerarInvalidArgument, "MPI_COMM_NULL");
-  good &=
-      check(cerarCommInitTransport(&local, "another", "", NULL, NULL, NULL, 0), cerarInvalidArgument, "make");
-  good &= check(cerarCommInitMpi(&over_mpi, MPI_COMM_WORLD, NULL, 0), cerarSuccess, "");
-  good &= check(cerarCommInitLocal(&local, 1, NULL, 0), cerarSuccess, "");
+      check(cerarCommInitMpi(&over_mpi, MPI_COMM_NULL, NULL, NULL), cerarInvalidArgument, "MPI_COMM_NULL");
+  good &= check(cerarCommInitTransport(&local, "another", "", NULL, NULL, NULL, NULL), cerarInvalidArgument,
+                "make");
+  good &= check(cerarCommInitMpi(&over_mpi, MPI_COMM_WORLD, NULL, NULL), cerarSuccess, "");
+  good &= check(cerarCommInitLocal(&local, 1, NULL, NULL), cerarSuccess, "");
   good &=
       check(cerarAllReduce(vector, vector, 3, cerarFloat32, cerarAverage, over_mpi, NULL), cerarSuccess, "");
   good &= check(cerarAllReduce(vector, vector, 3, cerarFloat32, cerarAverage, local, NULL), cerarSuccess, "");

@@ -30,13 +30,14 @@ TEST(Environment, TheVariableIsBothLimitsInSeconds) {
 TEST(Environment, ATimeoutEndsWithWhatToDoOnce) {
   const std::string sentence = with_timeout_advice("rank 0 waited 300 ms for rank 1.");
   EXPECT_EQ(sentence,
-            "rank 0 waited 300 ms for rank 1; where they need longer, raise timeout_ms or CERAR_TIMEOUT "
+            "rank 0 waited 300 ms for rank 1; where they need longer, raise timeout_ms, "
+            "meeting_timeout_ms or CERAR_TIMEOUT "
             "(seconds).");
   EXPECT_EQ(with_timeout_advice(sentence), sentence);
   EXPECT_EQ(
       runtime::with_call(sentence, 7, nullptr),
       "rank 0 waited 300 ms for rank 1, in all-reduce number 7 of no plan; where they need longer, raise "
-      "timeout_ms or CERAR_TIMEOUT (seconds).");
+      "timeout_ms, meeting_timeout_ms or CERAR_TIMEOUT (seconds).");
 }
 
 }  // namespace
