@@ -4,11 +4,15 @@
 
 namespace cerar {
 
-/// A configuration with one limit for calls and for making the communicator, to be written where a
-/// cerarCommInit takes one: `TimeLimit(500)`. 0 is the default.
+/// A configuration with one limit for calls and for making the communicator, or one for each, to be written
+/// where a cerarCommInit takes one: `TimeLimit(500)`. 0 is the default.
 class TimeLimit {
  public:
-  explicit TimeLimit(int ms) { config_.timeout_ms = config_.meeting_timeout_ms = ms; }
+  explicit TimeLimit(int ms) : TimeLimit(ms, ms) {}
+  TimeLimit(int call_ms, int meeting_ms) {
+    config_.timeout_ms = call_ms;
+    config_.meeting_timeout_ms = meeting_ms;
+  }
   operator const cerarCommConfig_t*() const { return &config_; }
 
  private:

@@ -86,7 +86,7 @@ TEST_F(Fault, AKilledRankIsNamedByAllOthersWhichGoOn) {
 TEST_F(Fault, AStoppedRankIsNamedWithinTheTimeout) {
   using Clock = std::chrono::steady_clock;  // one for all processes of a machine
   Job job(kRanks, [&](int rank) {
-    Comm comm = join(rank, kRanks, plan, stores[0], 2000);
+    Comm comm = join(rank, kRanks, plan, stores[0], TimeLimit(2000, 60000));
     const std::string failure = first_failure(comm);
     const auto failed_at = Clock::now().time_since_epoch().count();
     comm.reset();
@@ -117,7 +117,7 @@ TEST_F(Fault, AStoppedRankIsNamedWithinTheTimeout) {
 
 TEST_F(Fault, ARankThatDoesNotCallIsNamed) {
   Job job(kRanks, [&](int rank) -> std::string {
-    const Comm comm = join(rank, kRanks, plan, stores[0], 1000);
+    const Comm comm = join(rank, kRanks, plan, stores[0], TimeLimit(1000, 60000));
     if (const auto answer = all_reduce(comm, 100); answer != "ok") return answer;
     if (rank == 1) ::sleep(3);
     return all_reduce(comm, 100);
@@ -133,7 +133,7 @@ TEST_F(Fault, ARankThatDoesNotCallIsNamed) {
 TEST_F(Fault, TheEnvironmentSetsTheTimeout) {
   Job job(2, [&](int rank) -> std::string {
     ::setenv("CERAR_TIMEOUT", "1.5", 1);
-    const Comm comm = join(rank, 2, "", stores[0], 0);
+    const Comm comm = join(rank, 2, "", stores[0], TimeLimit(0));
     if (rank == 1) ::sleep(4);
     return all_reduce(comm, 100);
   });

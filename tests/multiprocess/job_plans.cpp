@@ -30,12 +30,11 @@ std::string job_plan(const std::string& construction, int workers, int component
   return directory = path;
 }
 
-Comm join(int rank, int ranks, const std::string& plan, const std::string& store, int timeout_ms) {
+Comm join(int rank, int ranks, const std::string& plan, const std::string& store, TimeLimit limit) {
   cerarPlan_t loaded = nullptr;
   if (!plan.empty()) runtime::require_success(cerarPlanLoad(&loaded, plan.c_str()));
   cerarComm_t comm = nullptr;
-  const cerarResult_t result =
-      cerarCommInitGloo(&comm, rank, ranks, loaded, store.c_str(), nullptr, TimeLimit(timeout_ms));
+  const cerarResult_t result = cerarCommInitGloo(&comm, rank, ranks, loaded, store.c_str(), nullptr, limit);
   cerarPlanFree(loaded);
   runtime::require_success(result);
   return Comm(comm);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/include/cerar_gloo.h"
+#include "runtime/measure/time_limit.h"
 
 namespace cerar::test {
 
@@ -23,6 +24,7 @@ struct DestroyComm {
 using Comm = std::unique_ptr<cerarComm, DestroyComm>;
 
 /// Throws the C API's sentence. An empty plan directory takes the exact ring.
-Comm join(int rank, int ranks, const std::string& plan, const std::string& store, int timeout_ms = 60000);
+Comm join(int rank, int ranks, const std::string& plan, const std::string& store,
+          TimeLimit limit = TimeLimit(60000));
 
 }  // namespace cerar::test

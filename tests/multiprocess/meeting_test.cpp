@@ -87,7 +87,7 @@ TEST(Meeting, ARankThatNeverComesIsNamedByEveryOther) {
   const std::string store = fresh_store();
   Job job(4, [&](int rank) -> std::string {
     if (rank == 2) return "stayed away";
-    const Comm comm = join(rank, 4, "", store, 1500);
+    const Comm comm = join(rank, 4, "", store, TimeLimit(1500));
     return "joined";
   });
   const auto endings = job.finish();
@@ -101,7 +101,7 @@ TEST(Meeting, RankZeroThatNeverComesIsNamed) {
   for (const std::string& store : {fresh_store(), std::string("tcp:127.0.0.1:9")}) {
     Job job(3, [&](int rank) -> std::string {
       if (rank == 0) return "stayed away";
-      const Comm comm = join(rank, 3, "", store, 1000);
+      const Comm comm = join(rank, 3, "", store, TimeLimit(1000));
       return "joined";
     });
     const auto endings = job.finish();
@@ -132,7 +132,7 @@ TEST(Meeting, ADeadJobsStoreDisturbsNobody) {
   std::ofstream(directory_of(store) / "cerar-roster.0.unfinished") << "half a ros";
   // One of them missing again: the leftovers are not taken for it.
   Job partial(2, [&](int rank) -> std::string {
-    const Comm comm = join(rank, 3, "", store, 1000);
+    const Comm comm = join(rank, 3, "", store, TimeLimit(1000));
     return "joined";
   });
   for (const Ending& ending : partial.finish())
