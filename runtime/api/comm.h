@@ -49,7 +49,7 @@ struct cerarPlan {
 
 namespace cerar::runtime {
 
-/// Who uses a communicator, see claim.h.
+/// Who uses a communicator, see comm_use.h.
 struct Uses {
   Uses();
 

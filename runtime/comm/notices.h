@@ -34,14 +34,12 @@ inline constexpr std::chrono::milliseconds kReasonTimeout{500};
 /// functions may be called from any thread.
 ///
 /// * The reason of a failure is what this rank's user did (`interrupt`); else the first sentence that this
-/// rank
-///   found or was sent.
+///   rank found or was sent.
 /// * A peer that is gone, and for which no reason comes within kReasonTimeout, is to blame: it has left where
 ///   it said so, and is lost otherwise.
 /// * At the end of a wait, those of the awaited ranks that show no sign of life are to blame. If all show
-/// one,
-///   they may wait for another rank themselves: they get `grace` to name it, and are blamed as late after
-///   that.
+///   one, they may wait for another rank themselves: they get `grace` to name it, and are blamed as late
+///   after that.
 class Failures {
  public:
   Failures(int rank, int size, std::chrono::milliseconds timeout, std::chrono::milliseconds grace);

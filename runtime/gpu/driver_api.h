@@ -4,7 +4,8 @@
 
 /// The part of the CUDA driver's binary interface that CERAR uses, declared here so that one build serves
 /// machines with and without CUDA. Numbers and layouts are those of every driver since CUDA 11.4; where
-/// cuda.h is found, a test compares them. Names of functions carry the version suffix of the exported symbol.
+/// <cuda.h> is found, a test compares them. Names of functions carry the version suffix of the exported
+/// symbol.
 namespace cerar::runtime {
 
 struct CuContextTag;

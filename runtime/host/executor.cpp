@@ -57,7 +57,7 @@ struct Workspace {
 //   wait until the lane's last message has left the other buffer, and offer that for visit t+1
 //   run the kernel of this step, which combines the message in place
 //   send buffer t mod 2 (nothing after t = T)
-// Lanes take turns (turns.h).
+// Lanes take turns (Turns in comm/pieces.h).
 class HostExecutor final : public Executor {
  public:
   HostExecutor(std::shared_ptr<const Plan> plan, std::shared_ptr<const HostKernels> kernels,

@@ -26,8 +26,7 @@ namespace cerar::runtime {
 ///   one that was sent; abort() waits for those for an eighth of `timeout`, a second at most. See
 ///   holds_buffers().
 /// * MPI knows no wait with a limit: waiting is looking, yielding and sleeping (Pause in mpi_call.h).
-/// Progress is made
-///   only inside these functions and other calls of MPI.
+///   Progress is made only inside these functions and other calls of MPI.
 /// * Threads: the level that MPI gives to the calling thread suffices. Two communicators may be used from two
 ///   threads with MPI_THREAD_SERIALIZED or above (below MPI_THREAD_MULTIPLE the calls of all transports take
 ///   turns, and the application's own calls of MPI must not run at the same time). They must be made one

@@ -105,7 +105,7 @@ struct KernelResources {
 };
 
 struct Kernel {
-  std::string role;   ///< a name of schedule/step.h
+  std::string role;   ///< a name of plan/schedule.h
   std::string entry;  ///< exported symbol
   int threads = 256;  ///< per block on GPUs; how many blocks follows from the device and the message
   std::vector<KernelResources> resources;
@@ -124,10 +124,10 @@ struct Variant {
   int lanes = 1;                        ///< pieces of the vector under way at once; small vectors use fewer
   std::uint64_t message_bytes = 65536;  ///< preferred size of a message; sets the size of the pieces
   ErrorClaim claim;                     ///< of every call, but where there is claim_out_of_place:
-  std::optional<ErrorClaim>
-      claim_out_of_place;  ///< of whole rows out of place, for plain codes with decode_out_of_place
+  /// Of whole rows out of place, for plain codes with decode_out_of_place.
+  std::optional<ErrorClaim> claim_out_of_place;
   Tables tables;
-  double growth = 1;  ///< what follows from the tables: growth_of(), runtime/plan/message_range.h
+  double growth = 1;  ///< what follows from the tables: growth_of(), plan/wire.h
   Prediction prediction;
   std::vector<Kernel> kernels;
   std::vector<Artefact> artefacts;

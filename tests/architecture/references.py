@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nothing cites what is not there: documents and sections that comments cite, links, and paths in backquotes.
+"""Nothing cites what is not there: documents, sections and headers that comments cite, links, and paths in backquotes.
 references.py ROOT"""
 import pathlib
 import re
@@ -31,6 +31,16 @@ def check_sections(name, document, numbers):
             faults.append(f"{name} cites section {number} of {document.relative_to(root)}, which has none of that number")
 
 
+def check_headers(name, text):
+    """Headers that comments name, by the end of their path. Those of others are written <cuda.h>."""
+    global cited
+    for comment in re.findall(r"//.*", text):
+        for header in re.findall(r"(?<![\w/.<\"])((?:[\w-]+/)*[\w-]+\.h)\b", comment):
+            cited += 1
+            if not any(("/" + own).endswith("/" + header) for own in headers):
+                faults.append(f"{name} names {header}, which does not exist")
+
+
 def check(path):
     global cited, paths
     name = path.relative_to(root).as_posix()
@@ -46,6 +56,8 @@ def check(path):
             check_sections(name, document, match[2])
     for match in NAMELESS.finditer(prose):
         faults.append(f"{name} cites '{match[0]}': say of which document, as in tuner/DESIGN.md, section 4")
+    if path.suffix in {".h", ".cpp", ".cu"}:
+        check_headers(name, text)
     if path.suffix != ".md":
         return
     if headings(path):
@@ -65,6 +77,7 @@ def check(path):
 files = [root / name for name in ("README.md", "CMakeLists.txt", "run")]
 for folder in FOLDERS:
     files += sorted(p for p in (root / folder).rglob("*") if p.suffix in SOURCES and p.is_file())
+headers = [p.relative_to(root).as_posix() for p in files if p.suffix == ".h"]
 own = pathlib.Path(__file__).resolve()
 for path in files:
     # Plans are written by a program; what they hold is checked where it comes from.

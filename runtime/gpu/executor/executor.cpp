@@ -83,7 +83,7 @@ std::uint64_t check_call(const Call& call, const Device& device) {
 //   messages wait for the kernel, unless it leaves the message as it is;
 //   one round of the transport sends buffer t mod 2 and receives into the other
 //   (nothing after t = T)
-// Lanes take turns (turns.h). The host never waits.
+// Lanes take turns (Turns in comm/pieces.h). The host never waits.
 class CudaExecutor final : public Executor {
  public:
   CudaExecutor(std::shared_ptr<const LoadedPlan> plan, std::unique_ptr<DeviceTransport> transport,
