@@ -100,7 +100,7 @@ cerarResult_t cerarCommInitLocal(cerarComm_t* comms, int ranks, cerarPlan_t plan
 
 cerarResult_t cerarCommRank(cerarComm_t comm, int* rank) {
   return guard([&] {
-    const CommUse claim(comm, CommUse::Kind::observe);
+    const CommUse use(comm, CommUse::Kind::observe);
     require(rank, "rank");
     *rank = comm->rank;
   });
@@ -108,7 +108,7 @@ cerarResult_t cerarCommRank(cerarComm_t comm, int* rank) {
 
 cerarResult_t cerarCommSize(cerarComm_t comm, int* ranks) {
   return guard([&] {
-    const CommUse claim(comm, CommUse::Kind::observe);
+    const CommUse use(comm, CommUse::Kind::observe);
     require(ranks, "ranks");
     *ranks = comm->ranks;
   });
@@ -125,7 +125,7 @@ cerarResult_t cerarCommAbort(cerarComm_t comm) {
 cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDataType_t type,
                              cerarRedOp_t op, cerarComm_t comm, void* stream) {
   return guard([&] {
-    const CommUse claim(comm, CommUse::Kind::call);
+    const CommUse use(comm, CommUse::Kind::call);
     if (stream && !comm->takes_stream)
       throw Error(ErrorCode::invalid_argument,
                   "stream is not null; host communicators take no stream, pass NULL.");
@@ -140,14 +140,14 @@ cerarResult_t cerarAllReduce(const void* send, void* recv, size_t count, cerarDa
 
 cerarResult_t cerarCommPrepare(cerarComm_t comm, size_t count, cerarDataType_t type, cerarRedOp_t op) {
   return guard([&] {
-    const CommUse claim(comm, CommUse::Kind::call);
+    const CommUse use(comm, CommUse::Kind::call);
     comm->executor->prepare(cerar::runtime::checked_shape(count, type, op));
   });
 }
 
 cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error) {
   return guard([&] {
-    const CommUse claim(comm, CommUse::Kind::observe);
+    const CommUse use(comm, CommUse::Kind::observe);
     require(error, "error");
     const auto failure = comm->executor->failure();
     *error = failure ? cerar::runtime::remember(*failure) : cerarSuccess;
@@ -156,7 +156,7 @@ cerarResult_t cerarCommGetAsyncError(cerarComm_t comm, cerarResult_t* error) {
 
 cerarResult_t cerarCommLastCall(cerarComm_t comm, cerarCallInfo_t* info) {
   return guard([&] {
-    const CommUse claim(comm, CommUse::Kind::observe);
+    const CommUse use(comm, CommUse::Kind::observe);
     require(info, "info");
     // A caller of an older header has room for less.
     constexpr std::size_t kFirst = offsetof(cerarCallInfo_t, scratch_bytes);

@@ -113,7 +113,7 @@ CommUse::~CommUse() {
 }
 
 void abort_calls(cerarComm_t comm) {
-  const CommUse claim(comm, CommUse::Kind::observe);
+  const CommUse use(comm, CommUse::Kind::observe);
   end_calls(*comm, "aborted its communicator (cerarCommAbort)");
 }
 

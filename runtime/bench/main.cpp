@@ -77,14 +77,14 @@ void measure_sizes(const Comparison& comparison, const Arguments& arguments, Mea
   for (const std::uint64_t size : sizes) {
     options.count = static_cast<std::size_t>(size) / element_bytes(options.type);
     options.in_place = false;
-    const Half apart = measure_half(comparison, options, arguments);
+    const Half out_of_place = measure_half(comparison, options, arguments);
     options.in_place = true;
-    const Half place = measure_half(comparison, options, arguments);
+    const Half in_place = measure_half(comparison, options, arguments);
     std::optional<double> ring_us;
     if (comparison.baseline_time_us)
       ring_us = comparison.baseline_time_us(options, arguments.warmups, arguments.iterations);
-    good = good && apart.errors.wrong == 0 && place.errors.wrong == 0;
-    rows.push_back(row_json(options, apart, place, ring_us, comparison.ranks));
+    good = good && out_of_place.errors.wrong == 0 && in_place.errors.wrong == 0;
+    rows.push_back(row_json(options, out_of_place, in_place, ring_us, comparison.ranks));
     if (comparison.prints && !arguments.json) print_row(rows.back());
   }
   if (comparison.prints && arguments.json)

@@ -13,7 +13,7 @@ namespace cerar::runtime {
 namespace {
 
 // What NCCL's own all-reduce sends is not known.
-bool sent_is_known(const Half& half) { return std::string_view(half.info.variant) != "baseline"; }
+bool sent_is_known(const Half& half) { return !half.info.baseline; }
 
 // NCCL's own all-reduce claims nothing; it rounds to the type at least once.
 double claim_of(const Half& half, cerarDataType_t type) {
@@ -37,24 +37,25 @@ nlohmann::json half_json(const Half& half, const MeasureOptions& options, double
 
 }  // namespace
 
-nlohmann::json row_json(const MeasureOptions& options, const Half& apart, const Half& place,
+nlohmann::json row_json(const MeasureOptions& options, const Half& out_of_place, const Half& in_place,
                         std::optional<double> baseline_time_us, int ranks) {
   const std::size_t size = options.count * element_bytes(options.type);
   const auto bytes = static_cast<double>(size);
-  return {{"size", size},
-          {"count", options.count},
-          {"type", name_of(options.type)},
-          {"redop", options.op == cerarAverage ? "average" : "sum"},
-          {"variant", place.info.variant},
-          {"components", place.info.components},
-          {"lanes", place.info.lanes},
-          {"sent_bytes", sent_is_known(place) ? nlohmann::json(place.info.sent_bytes) : nlohmann::json()},
-          {"messages", place.info.messages},
-          {"scratch_bytes", place.info.scratch_bytes},
-          {"claimed_error", claim_of(place, options.type)},
-          {"out_of_place", half_json(apart, options, bytes, ranks)},
-          {"in_place", half_json(place, options, bytes, ranks)},
-          {"baseline_time_us", baseline_time_us ? nlohmann::json(*baseline_time_us) : nlohmann::json()}};
+  return {
+      {"size", size},
+      {"count", options.count},
+      {"type", name_of(options.type)},
+      {"redop", options.op == cerarAverage ? "average" : "sum"},
+      {"variant", in_place.info.variant},
+      {"components", in_place.info.components},
+      {"lanes", in_place.info.lanes},
+      {"sent_bytes", sent_is_known(in_place) ? nlohmann::json(in_place.info.sent_bytes) : nlohmann::json()},
+      {"messages", in_place.info.messages},
+      {"scratch_bytes", in_place.info.scratch_bytes},
+      {"claimed_error", claim_of(in_place, options.type)},
+      {"out_of_place", half_json(out_of_place, options, bytes, ranks)},
+      {"in_place", half_json(in_place, options, bytes, ranks)},
+      {"baseline_time_us", baseline_time_us ? nlohmann::json(*baseline_time_us) : nlohmann::json()}};
 }
 
 void print_row(const nlohmann::json& row) {

@@ -16,7 +16,7 @@ struct Half {
 
 /// One size. `options` are those in place; `baseline_time_us` is missing where there is no ring to compare
 /// with.
-nlohmann::json row_json(const MeasureOptions& options, const Half& apart, const Half& place,
+nlohmann::json row_json(const MeasureOptions& options, const Half& out_of_place, const Half& in_place,
                         std::optional<double> baseline_time_us, int ranks);
 
 /// The table for people: nccl-tests' columns, then error, bytes sent and the exact ring.

@@ -21,6 +21,7 @@
 #include <stdexcept>
 
 #include "runtime/gloo/meeting/socket.h"
+#include "runtime/gloo/place.h"
 
 namespace cerar::runtime {
 namespace {
@@ -106,23 +107,15 @@ class GuardedPair final : public tcp::Pair {
     if (fd_ >= 0) ::fcntl(fd_, F_SETFD, FD_CLOEXEC);
   }
 
-  // Gloo's order, see Pair::connect: the end of the lesser address is connected to.
   bool is_reached_by(const tcp::Address& theirs) const {
-    const auto &mine = self_.getSockaddr(), &other = theirs.getSockaddr();
-    if (mine.ss_family != other.ss_family) return false;  // which Gloo refuses
-    int order = 0;
-    if (mine.ss_family == AF_INET) {
-      const auto &a = reinterpret_cast<const sockaddr_in&>(mine),
-                 &b = reinterpret_cast<const sockaddr_in&>(other);
-      order = std::memcmp(&a.sin_addr, &b.sin_addr, sizeof(a.sin_addr));
-      if (order == 0) order = a.sin_port - b.sin_port;
-    } else {
-      const auto &a = reinterpret_cast<const sockaddr_in6&>(mine),
-                 &b = reinterpret_cast<const sockaddr_in6&>(other);
-      order = std::memcmp(&a.sin6_addr, &b.sin6_addr, sizeof(a.sin6_addr));
-      if (order == 0) order = a.sin6_port - b.sin6_port;
-    }
-    return order < 0;
+    const auto end = [](const tcp::Address& address) {
+      Endpoint endpoint;
+      endpoint.storage = address.getSockaddr();
+      return endpoint;
+    };
+    const Endpoint mine = end(self_), other = end(theirs);
+    // Gloo refuses other families.
+    return mine.storage.ss_family == other.storage.ss_family && connects(other, mine);
   }
 
   void await_connection() {

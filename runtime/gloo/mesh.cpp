@@ -162,7 +162,7 @@ class Connecting {
       if (text && !place)
         throw Error(ErrorCode::mismatch,
                     fmt::format("rank {} published an address that rank {} cannot read; run one version "
-                                " of CERAR on all ranks.",
+                                "of CERAR on all ranks.",
                                 other, rank()));
       if (place) places_[static_cast<std::size_t>(other)] = *place;
       if (!place) missing.push_back(other);

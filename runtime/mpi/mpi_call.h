@@ -53,12 +53,12 @@ class Pause {
     }
     std::this_thread::sleep_for(step_);
     slept_ += step_;
-    step_ = std::min(2 * step_, slept_ < kPatience ? kLongest : kLongestAfterwards);
+    step_ = std::min(2 * step_, slept_ < kShortWait ? kLongest : kLongestAfterwards);
   }
 
  private:
   static constexpr int kYields = 20;
-  static constexpr std::chrono::microseconds kLongest{50}, kLongestAfterwards{1000}, kPatience{50000};
+  static constexpr std::chrono::microseconds kLongest{50}, kLongestAfterwards{1000}, kShortWait{50000};
   int yields_ = 0;
   std::chrono::microseconds step_{1}, slept_{0};
 };

@@ -102,15 +102,16 @@ void check_tables(const Variant& variant) {
     check_table(variant, "beta", plain->beta,
                 static_cast<std::size_t>(shape.chains) * static_cast<std::size_t>(shape.visits) * terms);
     check_table(variant, "decode", plain->decode, workers * terms * terms);
-    const bool apart =
+    const bool out_of_place =
         variant.claim_out_of_place || !plain->decode_out_of_place.empty() || !plain->own_out_of_place.empty();
-    if (apart && !variant.claim_out_of_place)
+    if (out_of_place && !variant.claim_out_of_place)
       fail(fmt::format(
           "variant {}: decode_out_of_place or own_out_of_place is there without errors_out_of_place.",
           variant.name));
     check_table(variant, "decode_out_of_place", plain->decode_out_of_place,
-                apart ? workers * terms * terms : 0);
-    check_table(variant, "own_out_of_place", plain->own_out_of_place, apart ? workers * terms * terms : 0);
+                out_of_place ? workers * terms * terms : 0);
+    check_table(variant, "own_out_of_place", plain->own_out_of_place,
+                out_of_place ? workers * terms * terms : 0);
   } else if (const auto* differential = std::get_if<DifferentialTables>(&variant.tables)) {
     check_table(variant, "open", differential->open, workers * 3);
     check_table(variant, "extend", differential->extend, workers * 3);

@@ -66,7 +66,7 @@ Prediction read_prediction(const YamlReader& node) {
 }
 
 // One of them asks for the others.
-bool has_apart(const YamlReader& node) {
+bool has_out_of_place(const YamlReader& node) {
   return node.find("errors_out_of_place") || node.find("decode_out_of_place") ||
          node.find("own_out_of_place");
 }
@@ -81,7 +81,7 @@ Tables read_tables(const YamlReader& node, const Shape& shape, Messages messages
                        .decode = read_floats(node.at("decode"), {workers, terms, terms}),
                        .decode_out_of_place = {},
                        .own_out_of_place = {}};
-    if (has_apart(node)) {
+    if (has_out_of_place(node)) {
       tables.decode_out_of_place = read_floats(node.at("decode_out_of_place"), {workers, terms, terms});
       tables.own_out_of_place = read_floats(node.at("own_out_of_place"), {workers, terms, terms});
     }
@@ -215,7 +215,7 @@ Variant read_variant(const YamlReader& node, int workers) {
   node.at("identical_on_all_ranks").boolean();  // compared when the rest is known to fit together
   variant.prediction = read_prediction(node.at("predicted"));
   refuse_other_tables(node, variant.messages);
-  if (has_apart(node)) variant.claim_out_of_place = read_claim(node.at("errors_out_of_place"));
+  if (has_out_of_place(node)) variant.claim_out_of_place = read_claim(node.at("errors_out_of_place"));
   variant.tables = read_tables(node, variant.shape, variant.messages);
   variant.growth = growth_of(variant.shape, variant.tables);
   variant.kernels = read_kernels(node.at("kernels"));

@@ -70,13 +70,13 @@ void compare_claims(const Comparison& compare, const std::string& key, const run
 void check_claims(const runtime::Plan& plan, Findings& findings) {
   for (const auto& variant : plan.variants) {
     runtime::ErrorClaim claim;
-    std::optional<runtime::ErrorClaim> apart;
+    std::optional<runtime::ErrorClaim> out_of_place;
     const double nu = nu_of(variant.wire, variant.block);
     if (const auto* plain = std::get_if<runtime::PlainTables>(&variant.tables)) {
       claim = variant.construction == runtime::Construction::unimodular
                   ? unimodular_claim(variant.shape, *plain, variant.wire, variant.block)
                   : claim_of(variant.shape, *plain, nu);
-      apart = apart_claim_of(variant.shape, *plain, nu);
+      out_of_place = out_of_place_claim_of(variant.shape, *plain, nu);
     } else if (const auto* differential = std::get_if<runtime::DifferentialTables>(&variant.tables)) {
       claim = claim_of(variant.shape, *differential, nu);
     } else if (!is_exact(variant)) {
@@ -84,7 +84,8 @@ void check_claims(const runtime::Plan& plan, Findings& findings) {
     }
     const Comparison compare(variant, "the code tables", findings);
     compare_claims(compare, "errors", variant.claim, claim);
-    if (apart) compare_claims(compare, "errors_out_of_place", *variant.claim_out_of_place, *apart);
+    if (out_of_place)
+      compare_claims(compare, "errors_out_of_place", *variant.claim_out_of_place, *out_of_place);
     const double error = std::hypot(
         claim.total, runtime::result_rounding(variant.messages, variant.shape, variant.wire, plan.data_type));
     if (error > plan.max_error && !is_exact(variant))

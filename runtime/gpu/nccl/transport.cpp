@@ -197,8 +197,8 @@ class NcclTransport final : public DeviceTransport {
     try {
       const std::lock_guard lock(mutex_);
       if (aborted_.exchange(true)) return;
-      const auto patience = Clock::now() + kGrace;
-      while (calling_since_.load() != Clock::time_point() && Clock::now() < patience)
+      const auto deadline = Clock::now() + kGrace;
+      while (calling_since_.load() != Clock::time_point() && Clock::now() < deadline)
         std::this_thread::sleep_for(kPause);
       const OnDevice current(*device_);
       comm_.abort();

@@ -58,7 +58,7 @@ const Claim kClaims[] = {
     {"Total", "total: 0.000", "total: 0.001", "errors.total is 0.001"},
     {"BudgetBelowTheError", "max_error: 1\n", "max_error: 1e-06\n", "exceeds the plan's max_error of 1e-06"},
     {"Time", "us_per_mib: ", "us_per_mib: 1", "predicted.us_per_mib is 1"},
-    {"RingTime", "baseline_fixed_us: ", "baseline_fixed_us: 1", "predicted.baseline_fixed_us is 1"},
+    {"BaselineTime", "baseline_fixed_us: ", "baseline_fixed_us: 1", "predicted.baseline_fixed_us is 1"},
     {"Lanes", "lanes: 2", "lanes: 3", "lanes is 3 in the plan but 2 in the topology"},
     {"MessageBytes", "message_bytes: 65536", "message_bytes: 65537", "message_bytes is 65537"},
     {"Entry", "entry: cerar_differential_c8_visit", "entry: cerar_visit",

@@ -101,8 +101,9 @@ TEST(PlainTables, HoldADecoderForCallsOutOfPlaceWhereTermsAreFewAndTheCodeIsNotE
     EXPECT_EQ(design.claim_out_of_place.has_value(), apart) << components;
     EXPECT_EQ(design.tables.decode_out_of_place.size(), apart ? design.tables.decode.size() : 0u);
     EXPECT_EQ(design.tables.own_out_of_place.size(), apart ? design.tables.decode.size() : 0u);
-    EXPECT_EQ(apart_claim_of(runtime::make_shape(workers, components), design.tables, kNuF32).has_value(),
-              apart);
+    EXPECT_EQ(
+        out_of_place_claim_of(runtime::make_shape(workers, components), design.tables, kNuF32).has_value(),
+        apart);
   }
 }
 
@@ -144,11 +145,12 @@ TEST(PlainTables, TheClaimOutOfPlaceIsThatOfOwnExactDecodingOfTheSameCode) {
     const PlainDesign design = plain_design(code, kNuF32);
     EXPECT_NEAR(design.claim_out_of_place->total / ideal, 1, 0.02) << components;
     EXPECT_LT(design.claim_out_of_place->total, 0.95 * design.claim.total);
-    EXPECT_EQ(apart_claim_of(code.shape, design.tables, kNuF32)->total, design.claim_out_of_place->total);
+    EXPECT_EQ(out_of_place_claim_of(code.shape, design.tables, kNuF32)->total,
+              design.claim_out_of_place->total);
     // Without its correction it is worse than the decoder for calls in place.
     runtime::PlainTables wrong = design.tables;
     std::fill(wrong.own_out_of_place.begin(), wrong.own_out_of_place.end(), 0.0f);
-    EXPECT_GT(apart_claim_of(code.shape, wrong, kNuF32)->total, design.claim.total);
+    EXPECT_GT(out_of_place_claim_of(code.shape, wrong, kNuF32)->total, design.claim.total);
     EXPECT_EQ(claim_of(code.shape, wrong, kNuF32).total, design.claim.total);
   }
 }
@@ -174,11 +176,11 @@ TEST(PlainTables, RefusesTablesOfTheWrongSize) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_plan);
     }
   }
-  runtime::PlainTables short_apart = design.tables, short_own = design.tables;
-  short_apart.decode_out_of_place.pop_back();
+  runtime::PlainTables short_out_of_place = design.tables, short_own = design.tables;
+  short_out_of_place.decode_out_of_place.pop_back();
   short_own.own_out_of_place.pop_back();
-  EXPECT_THROW(apart_claim_of(code.shape, short_apart, kNuF32), Error);
-  EXPECT_THROW(apart_claim_of(code.shape, short_own, kNuF32), Error);
+  EXPECT_THROW(out_of_place_claim_of(code.shape, short_out_of_place, kNuF32), Error);
+  EXPECT_THROW(out_of_place_claim_of(code.shape, short_own, kNuF32), Error);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class Filler {
   std::uniform_real_distribution<float> uniform_{-2.0f, 2.0f};
 };
 
-void add_apart(runtime::Variant& variant, runtime::PlainTables& tables, Filler& fill) {
+void add_out_of_place(runtime::Variant& variant, runtime::PlainTables& tables, Filler& fill) {
   if (!runtime::can_decode_out_of_place(variant.shape)) return;
   variant.claim_out_of_place.emplace();
   fill(tables.decode_out_of_place, static_cast<int>(tables.decode.size()));
@@ -39,7 +39,7 @@ runtime::Variant random_plain(int workers, int components, bool apart) {
   Filler fill;
   fill(tables.beta, variant.shape.chains * variant.shape.visits * variant.shape.terms);
   fill(tables.decode, workers * variant.shape.terms * variant.shape.terms);
-  if (apart) add_apart(variant, tables, fill);
+  if (apart) add_out_of_place(variant, tables, fill);
   variant.tables = tables;
   return variant;
 }
@@ -53,7 +53,7 @@ runtime::Variant random_variant(const std::string& family, int workers, int term
     runtime::PlainTables tables;
     fill(tables.beta, variant.shape.visits * terms);
     fill(tables.decode, workers * terms * terms);
-    add_apart(variant, tables, fill);
+    add_out_of_place(variant, tables, fill);
     variant.messages = runtime::Messages::plain;
     variant.construction = runtime::Construction::harmonic;
     variant.tables = tables;

@@ -39,7 +39,7 @@ std::vector<float> decode_table(const runtime::Shape& shape, const Decoder& deco
   return table;
 }
 
-void add_apart(const PlainCode& rounded, double nu, PlainDesign& design) {
+void add_out_of_place(const PlainCode& rounded, double nu, PlainDesign& design) {
   const runtime::Shape& shape = rounded.shape;
   auto& tables = design.tables;
   tables.decode_out_of_place = decode_table(shape, least_squares_decoder(rounded, nu, true));
@@ -52,7 +52,7 @@ void add_apart(const PlainCode& rounded, double nu, PlainDesign& design) {
         tables.own_out_of_place[decode_index(shape, p, m, k)] =
             static_cast<float>((m == k ? 1.0 : 0.0) - received(m, k));
   }
-  design.claim_out_of_place = apart_claim_of(shape, tables, nu);
+  design.claim_out_of_place = out_of_place_claim_of(shape, tables, nu);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ PlainDesign plain_design(const PlainCode& code, double nu) {
   design.tables.beta = rounded.beta;
   design.tables.decode = decode_table(shape, least_squares_decoder(rounded, nu));
   design.claim = claim_of(shape, design.tables, nu);
-  if (runtime::can_decode_out_of_place(shape)) add_apart(rounded, nu, design);
+  if (runtime::can_decode_out_of_place(shape)) add_out_of_place(rounded, nu, design);
   return design;
 }
 
@@ -75,8 +75,8 @@ runtime::ErrorClaim claim_of(const runtime::Shape& shape, const runtime::PlainTa
                   nu);
 }
 
-std::optional<runtime::ErrorClaim> apart_claim_of(const runtime::Shape& shape,
-                                                  const runtime::PlainTables& tables, double nu) {
+std::optional<runtime::ErrorClaim> out_of_place_claim_of(const runtime::Shape& shape,
+                                                         const runtime::PlainTables& tables, double nu) {
   if (tables.decode_out_of_place.empty()) return std::nullopt;
   require_size("beta", tables.beta.size(), zero_code(shape).beta.size());
   require_size("decode_out_of_place", tables.decode_out_of_place.size(), decode_size(shape));

@@ -27,8 +27,8 @@ PlainDesign plain_design(const PlainCode& code, double nu);
 runtime::ErrorClaim claim_of(const runtime::Shape& shape, const runtime::PlainTables& tables, double nu);
 
 /// The same for calls out of place; nothing where the tables hold no decode_out_of_place.
-std::optional<runtime::ErrorClaim> apart_claim_of(const runtime::Shape& shape,
-                                                  const runtime::PlainTables& tables, double nu);
+std::optional<runtime::ErrorClaim> out_of_place_claim_of(const runtime::Shape& shape,
+                                                         const runtime::PlainTables& tables, double nu);
 
 /// The decoder that an f32 table stands for, `tables.decode` or `tables.decode_out_of_place`, on the samples
 /// themselves.
